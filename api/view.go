@@ -6,7 +6,7 @@ import "time"
 type View struct {
 	Name        string      `json:"name" maxLength:"63" doc:"Name" example:"degraded"`
 	Everyone    bool        `json:"everyone,omitempty" doc:"Shared with everyone; requires savedview_edit to save or delete"`
-	Description string      `json:"description,omitempty" maxLength:"1000" doc:"Description" example:"what needs somebody"`
+	Description string      `json:"description,omitempty" maxLength:"1000" doc:"Description" example:"what needs attention"`
 	Filter      FleetFilter `json:"filter" doc:"Filter of the applications"`
 	CreatedAt   time.Time   `json:"createdAt,omitzero" readOnly:"true" doc:"Time of creation"`
 	UpdatedAt   time.Time   `json:"updatedAt,omitzero" readOnly:"true" doc:"Time of the last change"`

@@ -83,7 +83,7 @@ func (e Engine) Unused(t SettingType, field, value string) string {
 		case "namespaces", "clusterResources":
 			return "the agent's own engine does not limit itself to namespaces yet: limit what the credentials may do in the cluster"
 		case "shard":
-			return "agents divide their work by themselves: leave it out"
+			return "agents divide their work automatically: leave it out"
 		}
 		return ""
 	}

@@ -46,7 +46,7 @@ func Command() *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
 		Use:   "slipway-agent",
-		Short: "Keep clusters at what Git says",
+		Short: "Keep clusters in sync with Git",
 		Long: `slipway-agent watches Applications (argoproj.io/v1alpha1) in its namespace and brings their destination
 clusters to the revisions that they name. It needs git (2.38 or newer) and a cluster, and nothing else.
 
@@ -89,7 +89,7 @@ The cluster that holds the Applications is found by --kubeconfig, then KUBECONFI
 	fs.StringVar(&f.engine, "engine", string(agentapi.EngineSlipway), "what works on the Applications: `slipway|argocd`, the engine in this process, or an Argo CD that is in the cluster already and stays as it is")
 	fs.StringVar(&f.cfg.HelmVersion, "helm-version", beside.HelmAuto, "Helm that renders charts whose source has no helm.version: `auto|v3|v4`; auto is that of the Argo CD in the namespace, and v3 where there is none")
 	fs.BoolVar(&f.cfg.Shadow, "shadow", false, "write nothing to any cluster, and report the changes that would be made: on GET /shadow of --health-listen, in metrics, in the log")
-	fs.StringVar(&f.cfg.ShadowReport, "shadow-report", "", "`file` that holds what GET /shadow says; with --shadow")
+	fs.StringVar(&f.cfg.ShadowReport, "shadow-report", "", "`file` with the content of GET /shadow; with --shadow")
 	fs.BoolVar(&f.verbose, "verbose", false, "log every comparison")
 	return cmd
 }

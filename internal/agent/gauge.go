@@ -131,7 +131,7 @@ func (g *applicationGauges) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (g *applicationGauges) Collect(ch chan<- prometheus.Metric) {
-	info := gauge("slipway_application_info", "Always 1; the labels say how an Application is. With --metrics-applications.",
+	info := gauge("slipway_application_info", "Always 1; the labels show the state of an Application. With --metrics-applications.",
 		"namespace", "name", "project", "sync", "health")
 	g.agent.registry.Each(func(id registry.Name, app *v1alpha1.Application) {
 		ch <- prometheus.MustNewConstMetric(info, prometheus.GaugeValue, 1, id.Namespace, id.Name, app.Spec.ProjectName(),

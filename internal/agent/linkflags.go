@@ -56,7 +56,7 @@ func (f *linkFlags) config(standalone bool) (*LinkConfig, error) {
 	case (f.cert == "") != (f.key == ""):
 		return nil, errors.New("--client-cert and --client-key belong together: give both")
 	case f.token != "" && f.tokenFile != "":
-		return nil, errors.New("--registration-token and --registration-token-file say the same: give one of them")
+		return nil, errors.New("--registration-token and --registration-token-file exclude each other: give one of them")
 	}
 	server, err := link.ParseServer(f.server, f.insecure)
 	if err != nil {

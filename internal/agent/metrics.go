@@ -74,7 +74,7 @@ func newMetrics(a *Agent) *metrics {
 			Name: "slipway_api_requests_total", Help: "Requests to API servers by what they were about and status code.",
 		}, []string{"verb", "group", "resource", "subresource", "dry_run", "code"}),
 		pushes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "slipway_webhook_pushes_total", Help: "Pushes that webhooks told of, by provider.",
+			Name: "slipway_webhook_pushes_total", Help: "Pushes that webhooks reported, by provider.",
 		}, []string{"provider"}),
 		writes: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "slipway_status_writes_total", Help: "Statuses of Applications written.",
@@ -99,7 +99,7 @@ func newMetrics(a *Agent) *metrics {
 		Name: "slipway_render_yields_total", Help: "How often a rendering gave way to one of another project, or to a quick one.",
 	})
 	m.batches = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "slipway_link_batches_total", Help: "Batches that the server answered, by what it said: stored, or why not.",
+		Name: "slipway_link_batches_total", Help: "Batches that the server answered, by result: stored, or why not.",
 	}, []string{"result"})
 	m.batchItems = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "slipway_link_batch_items", Help: "Items of a batch.", Buckets: []float64{0, 1, 2, 5, 10, 50, 100, 500, 1000},

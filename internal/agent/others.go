@@ -182,7 +182,7 @@ func (o *others) watch(ctx context.Context) error {
 		if err := o.look(ctx); errors.As(err, &taken) {
 			return err
 		} else if err != nil && ctx.Err() == nil {
-			o.log.Debug("who else works in the cluster cannot be told now", "err", err)
+			o.log.Debug("other engines in the cluster cannot be determined now", "err", err)
 		}
 	}
 }

@@ -128,7 +128,7 @@ func (p *pushes) run(ctx context.Context) {
 		p.waiting = map[string]string{}
 		p.mu.Unlock()
 		if err := p.write(ctx, data); err != nil && ctx.Err() == nil {
-			p.log.Warn("other replicas are not told of a push; they look at their next poll", "err", err)
+			p.log.Warn("other replicas are not notified of a push; they look at their next poll", "err", err)
 		}
 	}
 }

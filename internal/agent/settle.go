@@ -15,7 +15,7 @@ import (
 )
 
 // errNotStored is a status that does not say what was written to it.
-var errNotStored = errors.New("the stored status does not say it yet")
+var errNotStored = errors.New("the stored status does not show it yet")
 
 // confirm writes how far an operation is where the stored status does not show enough, and returns once it does. app is
 // what the status was last written to: the report at the end builds on it.

@@ -21,9 +21,10 @@ func avoid(words, instead string) avoided {
 
 // avoidedWords is the table of docs/reference/glossary.md, in patterns.
 var avoidedWords = []avoided{
-	avoid(`somebody|nobody|whoever|whosoever`, "name the actor: the user, the agent, an administrator"),
+	avoid(`somebody|nobody|anybody|everybody|whoever|whosoever`, "name the actor: the user, the agent, an administrator"),
+	avoid(`(?:by|for|from|of|to|than|is|are) who`, "name the actor: the user, the agent, an administrator"),
 	avoid(`anew`, "again"),
-	avoid(`tell|tells|telling|told`, "report, send, notify, or show"),
+	avoid(`tell|tells|telling|told|untold`, "report, send, notify, or show"),
 	avoid(`mend|mends|mended|mending`, "fix, fixed"),
 	avoid(`said`, "stated, set, reported"),
 	avoid(`on (?:its|their) way`, "rolling out, being sent"),

@@ -198,7 +198,7 @@ func (s *scene) crash(b *Branch, c *container, ended map[string]any) *fault {
 	case reason == "DeadlineExceeded":
 		f.Code, f.What = Deadline, c.of(b)+" was ended at the deadline of its pod"
 	case code == 0 && len(ended) > 0:
-		f.Code, f.What = Exit, c.of(b)+" ends by itself with exit code 0"+again+"; a pod of this kind has to go on running"
+		f.Code, f.What = Exit, c.of(b)+" exits with code 0"+again+"; a pod of this kind has to go on running"
 		f.Next = "correct its command, or run it as a Job; " + s.logs(b, c.name, false)
 	case len(ended) == 0:
 		f.What = c.of(b) + " crashes again and again" + again

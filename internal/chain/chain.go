@@ -200,7 +200,7 @@ func (v *Verifier) End(head Head) error {
 		return &Fault{v.last.ID + 1, fmt.Sprintf("the newest entries are missing: the chain ends at %d, and there was an entry %d", v.last.ID, head.ID)}
 	}
 	if head.ID == v.last.ID && head.Hash != "" && head.Hash != v.last.Hash {
-		return &Fault{head.ID, fmt.Sprintf("entry %d is another one than the newest was: the chain was written anew", head.ID)}
+		return &Fault{head.ID, fmt.Sprintf("entry %d is another one than the newest was: the chain was rewritten", head.ID)}
 	}
 	return nil
 }

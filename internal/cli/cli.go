@@ -40,8 +40,8 @@ func newRoot(streams iostream.Streams) *cobra.Command {
 	common := &connect.Common{Streams: streams, Version: version}
 	root := &cobra.Command{
 		Use:   "slipway",
-		Short: "Deliver what Git says to Kubernetes clusters",
-		Long: "Slipway keeps Kubernetes clusters at what Git says. It reads Argo CD's Application resources as they are.\n\n" +
+		Short: "GitOps delivery for Kubernetes clusters",
+		Long: "Slipway keeps Kubernetes clusters in sync with Git. It reads Argo CD's Application resources as they are.\n\n" +
 			"Exit codes: 0 ok, 1 error, 2 wrong usage, 3 differs or not synced, 4 not logged in.",
 		Example:       "  slipway up --detach\n  slipway app list\n  slipway render --app app.yaml --repo .",
 		SilenceErrors: true,

@@ -41,7 +41,7 @@ func (x *execution) confirmed(ctx context.Context, tasks []plan.Task) (bool, pla
 	if err == nil {
 		return true, plan.Move{}
 	}
-	return false, x.again(fmt.Sprintf("hooks are deleted once the status says how they ended, which could not be written: %v", err))
+	return false, x.again(fmt.Sprintf("hooks are deleted once the status has their results, which could not be written: %v", err))
 }
 
 // again has an operation go on a little later, whatever the cluster says until then.

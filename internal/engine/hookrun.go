@@ -141,7 +141,7 @@ func (x *execution) announced(ctx context.Context, m plan.Move) (bool, plan.Move
 	if err == nil {
 		return true, plan.Move{}
 	}
-	return false, x.again(fmt.Sprintf("hooks are created once the status says so, which could not be written: %v", err))
+	return false, x.again(fmt.Sprintf("hooks are created once the status lists them, which could not be written: %v", err))
 }
 
 // intended reports whether a result is of a hook that is about to be made, and may have been.

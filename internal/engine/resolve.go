@@ -112,7 +112,7 @@ func overrideSources(sources []v1alpha1.ApplicationSource, op *v1alpha1.SyncOper
 func (in *inputs) fetch(ctx context.Context) (err error) {
 	defer in.lap(StageFetch)
 	if len(in.Sources) == 0 {
-		return errors.New("spec.source and spec.sources are both empty: say which repository and path to deploy")
+		return errors.New("spec.source and spec.sources are both empty: set the repository and path to deploy")
 	}
 	if err := in.locate(ctx); err != nil {
 		return aboutCluster(err)

@@ -31,10 +31,10 @@ func (in *inputs) unpin(ctx context.Context) {
 		in.Sources = in.app.Spec.EffectiveSources()
 		return
 	}
-	text := decide.PinText(in.Pin) + "; what Git says (" + decide.Short(in.Pin.Quarantine.Revisions) +
+	text := decide.PinText(in.Pin) + "; the revision in Git (" + decide.Short(in.Pin.Quarantine.Revisions) +
 		") is in quarantine until a commit changes what this application renders; `slipway app unpin " + in.app.Name + "` ends it"
 	if err != nil {
-		text += "; what Git says now cannot be rendered: " + err.Error()
+		text += "; the present revision in Git cannot be rendered: " + err.Error()
 	}
 	in.notices = append(in.notices, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionPinned, Message: text})
 }

@@ -122,7 +122,7 @@ var rules = []rule{ //nolint:gochecknoglobals // compiled once
 	},
 	{pattern: re(`index-pack failed|unpack-objects.*error`), kind: ErrBadObjects, hint: "what the server sends is no sound pack: repair the repository and push again"},
 	{pattern: re(`transport '.*' not allowed`), kind: ErrDenied, hint: "use an https:// or ssh:// address"},
-	{pattern: damage, kind: ErrCorrupt, hint: "it is fetched anew"},
+	{pattern: damage, kind: ErrCorrupt, hint: "it is fetched again"},
 }
 
 // damage is what git says of a mirror that cannot be read.
@@ -141,7 +141,7 @@ var reasons = []struct { //nolint:gochecknoglobals // compiled once
 	{re(`(?i)no route to host|network is unreachable`), "no route to the host"},
 	{re(`(?i)empty reply|connection reset|connection closed|disconnect|early EOF|hung up|transfer closed`), "the connection was closed"},
 	{re(`(?i)certificate has expired`), "the certificate has expired"},
-	{re(`(?i)self.signed certificate`), "the certificate is signed by itself or by an unknown authority"},
+	{re(`(?i)self.signed certificate`), "the certificate is self-signed or signed by an unknown authority"},
 	{re(`(?i)local issuer`), "the authority of the certificate is not known"},
 	{re(`(?i)does not match target host|no alternative certificate subject`), "the certificate is for another host"},
 }
@@ -214,7 +214,7 @@ func (m *Mirror) tooLarge() error {
 func (m *Mirror) explainLocal(err error) error {
 	var run *runError
 	if errors.As(err, &run) && damage.MatchString(run.message) {
-		return &Error{Kind: ErrCorrupt, URL: m.URL(), Detail: clean(m.scrub(run.message)), Hint: "it is fetched anew"}
+		return &Error{Kind: ErrCorrupt, URL: m.URL(), Detail: clean(m.scrub(run.message)), Hint: "it is fetched again"}
 	}
 	if err != nil {
 		return fmt.Errorf("%s: maintain mirror: %w", m.URL(), err)

@@ -74,7 +74,7 @@ func (m *Mirror) fetch(ctx context.Context, specs []string, extra ...string) err
 	defer m.unlock()
 	err := m.fetchLocked(ctx, specs, extra)
 	if errors.Is(err, ErrCorrupt) {
-		m.client.log.Warn("mirror is damaged: fetch it anew", slog.String("repo", m.URL()), slog.Any("err", err))
+		m.client.log.Warn("mirror is damaged: fetch it again", slog.String("repo", m.URL()), slog.Any("err", err))
 		if err := m.create(ctx); err != nil {
 			return err
 		}

@@ -99,7 +99,7 @@ func (r *reader) ask(request string, answer func(*bufio.Reader) error) error {
 			}
 		}
 		if attempt > 0 {
-			return &Error{Kind: ErrCorrupt, URL: r.mirror.URL(), Detail: clean(r.mirror.scrub(said)), Hint: "it is fetched anew", cause: err}
+			return &Error{Kind: ErrCorrupt, URL: r.mirror.URL(), Detail: clean(r.mirror.scrub(said)), Hint: "it is fetched again", cause: err}
 		}
 	}
 }

@@ -66,7 +66,7 @@ func Timeline(app *v1alpha1.Application, steps []Step) api.OperationTimeline {
 	})
 	out.Steps = append(out.Steps, t.found...)
 	if steps == nil {
-		out.Warnings = append(out.Warnings, "what comes next, and in which waves hooks are, is not known: the agent did not say")
+		out.Warnings = append(out.Warnings, "the next steps, and the waves of hooks, are not known: the agent did not report them")
 	}
 	return out
 }

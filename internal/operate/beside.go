@@ -80,7 +80,7 @@ func RollbackBeside(app *v1alpha1.Application, req api.RollbackRequest, who Who,
 	}
 	sources, revisions := Deployed(entry)
 	if len(revisions) == 0 || len(revisions) != len(sources) || slices.Contains(revisions, "") {
-		return Change{}, faultf(Conflict, "deployment %d of application %s does not say what its revisions were; choose another one of `slipway app history %s`",
+		return Change{}, faultf(Conflict, "deployment %d of application %s does not record its revisions; choose another one of `slipway app history %s`",
 			entry.ID, app.Name, app.Name)
 	}
 	verb := "going back to"

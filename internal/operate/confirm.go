@@ -37,7 +37,7 @@ func Confirm(app *v1alpha1.Application, req api.ConfirmRequest, _ Who, now time.
 		return c, nil
 	}
 	if q.Plan != "" && req.Plan == "" {
-		return Change{}, faultf(Invalid, "say which deletions of application %s are confirmed, by their plan; a dry run lists them and says it", app.Name)
+		return Change{}, faultf(Invalid, "name the confirmed deletions of application %s by their plan; a dry run lists them and prints it", app.Name)
 	}
 	if req.Plan != q.Plan || q.Plan == "" && req.Message != "" && req.Message != q.Message {
 		return Change{}, faultf(Conflict, "what application %s waits for has changed in the meantime: nothing was confirmed; look again with `slipway app confirm %s`",

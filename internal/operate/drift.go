@@ -120,9 +120,9 @@ func Allow(app *v1alpha1.Application, req api.AllowRequest, who Who, now time.Ti
 	}
 	switch {
 	case req.Until.IsZero():
-		return Change{}, faultf(Invalid, "say until when: drift is allowed for a while only")
+		return Change{}, faultf(Invalid, "set an end: drift is allowed for a limited time only")
 	case !req.Until.After(now):
-		return Change{}, faultf(Invalid, "%s is in the past: say a later time", req.Until.UTC().Format(time.RFC3339))
+		return Change{}, faultf(Invalid, "%s is in the past: set a later time", req.Until.UTC().Format(time.RFC3339))
 	case req.Until.After(now.Add(maxAllowed)):
 		return Change{}, faultf(Invalid, "%s is more than a year away: drift that is to stay is written to Git, or named in ignoreDifferences", req.Until.UTC().Format(time.RFC3339))
 	}

@@ -76,7 +76,7 @@ func annotate(app *v1alpha1.Application, annotations map[string]any) map[string]
 	return map[string]any{"metadata": map[string]any{"resourceVersion": app.ResourceVersion, "annotations": annotations}}
 }
 
-// newOperation requests a sync on behalf of who.
+// newOperation requests a sync on behalf of a user.
 func newOperation(app *v1alpha1.Application, sync *v1alpha1.SyncOperation, who Who, reason string) *v1alpha1.Operation {
 	if len(sync.SyncOptions) == 0 && app.Spec.SyncPolicy != nil {
 		sync.SyncOptions = slices.Clone(app.Spec.SyncPolicy.SyncOptions) // a controller of Argo CD goes by these alone
@@ -228,7 +228,7 @@ func OwnObject(app *v1alpha1.Application, asked api.ObjectName) (object.Key, err
 		}
 		return k.Namespace
 	}
-	return object.Key{}, faultf(Invalid, "application %s has %s in %s and in %s; say the namespace", app.Name, what, where(found[0]), where(found[1]))
+	return object.Key{}, faultf(Invalid, "application %s has %s in %s and in %s; set the namespace", app.Name, what, where(found[0]), where(found[1]))
 }
 
 // stamp is a time as it is written into resources.

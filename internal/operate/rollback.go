@@ -45,7 +45,7 @@ func Rollback(app *v1alpha1.Application, req api.RollbackRequest, who Who, now t
 	if req.DryRun {
 		verb = "would go back to"
 	}
-	c := nothing("%s deployment %d, %s; what Git says now (%s) is in quarantine", verb, pin.ID,
+	c := nothing("%s deployment %d, %s; the present revision in Git (%s) is in quarantine", verb, pin.ID,
 		Revisions(pin.Revisions), Revisions(pin.Quarantine.Revisions))
 	c.Pin = pin
 	c.Answer.Deployment, c.Answer.Revisions, c.Answer.Quarantine = new(pin.ID), pin.Revisions, pin.Quarantine.Revisions
@@ -87,7 +87,7 @@ func newPin(app *v1alpha1.Application, req *api.RollbackRequest, who Who, now ti
 	p := &v1alpha1.Pin{ID: entry.ID, By: who.Name, Request: who.ID, Reason: req.Reason, At: stamp(now)}
 	p.Sources, p.Revisions = Deployed(entry)
 	if len(p.Revisions) == 0 || len(p.Revisions) != len(p.Sources) || slices.Contains(p.Revisions, "") {
-		return nil, faultf(Conflict, "deployment %d of application %s does not say what its revisions were; choose another one of `slipway app history %s`",
+		return nil, faultf(Conflict, "deployment %d of application %s does not record its revisions; choose another one of `slipway app history %s`",
 			entry.ID, app.Name, app.Name)
 	}
 	p.Quarantine.Revisions = revisionsOf(app.Status.Sync.Revision, app.Status.Sync.Revisions)
@@ -97,10 +97,10 @@ func newPin(app *v1alpha1.Application, req *api.RollbackRequest, who Who, now ti
 	}
 	switch {
 	case len(p.Quarantine.Revisions) == 0:
-		return nil, faultf(Conflict, "it is not known what Git says now, so nothing could be put into quarantine; "+
-			"`slipway app refresh %s` finds out, or says why it cannot", app.Name)
+		return nil, faultf(Conflict, "the present revision in Git is not known, so nothing could be put into quarantine; "+
+			"`slipway app refresh %s` reads it, or shows why it cannot", app.Name)
 	case slices.Equal(p.Quarantine.Revisions, p.Revisions) && sameSources(p.Sources, app.Spec.EffectiveSources()):
-		return nil, faultf(Conflict, "deployment %d of application %s is what Git says now; choose another one of `slipway app history %s`",
+		return nil, faultf(Conflict, "deployment %d of application %s is the present revision in Git; choose another one of `slipway app history %s`",
 			entry.ID, app.Name, app.Name)
 	}
 	return p, nil

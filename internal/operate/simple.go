@@ -87,7 +87,7 @@ func Unpin(app *v1alpha1.Application, req api.UnpinRequest, _ Who, _ time.Time) 
 	if req.DryRun {
 		return nothing("would lose %s", what), nil
 	}
-	c := nothing("has lost %s; it goes by what Git says again", what)
+	c := nothing("has lost %s; it follows Git again", what)
 	c.Pin = pin
 	return c.with(map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationRollback: nil}}}), nil
 }

@@ -97,7 +97,7 @@ func checkRetry(r *api.SyncRetry) error {
 		return nil
 	}
 	if r.Limit == 0 && (r.Duration != "" || r.MaxDuration != "" || r.Factor != 0 || r.Refresh) {
-		return faultf(Invalid, "backoff and refresh of a retry are about further attempts: say how many, in its limit")
+		return faultf(Invalid, "backoff and refresh of a retry are about further attempts: set their number in its limit")
 	}
 	for name, text := range map[string]string{"duration": r.Duration, "maxDuration": r.MaxDuration} {
 		if text == "" {

@@ -52,7 +52,7 @@ func ParseGlobals(text string) ([]Global, error) {
 	out := make([]Global, 0, len(list))
 	for i, in := range list {
 		if in.ProjectName == "" {
-			return nil, fmt.Errorf("entry %d of globalProjects in argocd-cm has no projectName: say which project is inherited from", i+1)
+			return nil, fmt.Errorf("entry %d of globalProjects in argocd-cm has no projectName: name the project to inherit from", i+1)
 		}
 		selector, err := metav1.LabelSelectorAsSelector(&in.LabelSelector)
 		if err != nil {

@@ -157,7 +157,7 @@ func (l *letter) differs(what Purpose) string {
 func Seal(to PublicKey, fields map[string]string, what Purpose) ([]byte, error) {
 	switch {
 	case what.Agent == "" || what.Verb == "" || what.Type == "" || what.Name == "" || what.Actor == "" || what.At.IsZero():
-		return nil, errors.New("seal secret: say for which agent, verb, type and name it is, by whom and when")
+		return nil, errors.New("seal secret: agent, verb, type, name, author and time are required")
 	case to == (PublicKey{}):
 		return nil, errors.New("seal secret: the agent has no key yet; it gets one when it registers")
 	}
@@ -200,7 +200,7 @@ func Open(key *PrivateKey, sealed []byte, what Purpose) (map[string]string, erro
 	mine := [KeySize]byte(public)
 	raw, ok := box.OpenAnonymous(nil, sealed, &mine, &key.key)
 	if !ok {
-		return nil, errors.New("open secret: it was not sealed to this agent's key, or was changed on its way; read the agent's key again and seal it again")
+		return nil, errors.New("open secret: it was not sealed to this agent's key, or was changed in transit; read the agent's key again and seal it again")
 	}
 	l, err := read(raw)
 	if err != nil {
@@ -229,7 +229,7 @@ func read(raw []byte) (*letter, error) {
 	}
 	var l letter
 	if strict.Decode(raw, &l, strict.Envelope) != nil || l.Version != Version {
-		return nil, errors.New("open secret: what is inside cannot be read; seal it with `slipway`, or as docs/guide/api.md says")
+		return nil, errors.New("open secret: its content cannot be read; seal it with `slipway`, or as described in docs/guide/api.md")
 	}
 	return &l, nil
 }

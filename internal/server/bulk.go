@@ -323,7 +323,7 @@ func (b *bulk) subject(ctx context.Context, w job.Work) (rbac.Subject, error) {
 	by := w.Job.By
 	gone := func(err error) error {
 		if api.CodeOf(err) == api.CodeNotFound {
-			return refusal{fmt.Errorf("%s %s, who asked for this, is gone", by.Type, by.ID)}
+			return refusal{fmt.Errorf("%s %s, the author of this request, is gone", by.Type, by.ID)}
 		}
 		return err
 	}
@@ -348,7 +348,7 @@ func (b *bulk) subject(ctx context.Context, w job.Work) (rbac.Subject, error) {
 		return out, refusal{fmt.Errorf("a %s cannot have jobs", by.Type)}
 	}
 	if disabled {
-		return out, refusal{fmt.Errorf("%s %s, who asked for this, is disabled", by.Type, by.ID)}
+		return out, refusal{fmt.Errorf("%s %s, the author of this request, is disabled", by.Type, by.ID)}
 	}
 	if w.Token == "" {
 		return out, nil

@@ -201,7 +201,7 @@ func (m *member) saw(others []work.Server, err error, now time.Time) {
 func (m *member) bury(ctx context.Context) error {
 	n, err := m.server.store.BuryServers(ctx, m.me, serverLife)
 	if err == nil && n > 0 {
-		m.server.log.Warn("servers ended without a word: who watches events begins anew", "servers", n)
+		m.server.log.Warn("servers ended without notice: watchers of events start over", "servers", n)
 		m.events.Reset(ctx)
 		if m.server.notifier != nil { // one that only starts polls
 			m.server.notifier.Flush()
@@ -252,7 +252,7 @@ func (m *member) live(ctx context.Context) {
 			last = time.Now()
 			m.warn(others)
 		case ctx.Err() == nil:
-			m.server.log.Warn("say that this server runs", "err", err)
+			m.server.log.Warn("record that this server runs", "err", err)
 		}
 	}
 }
@@ -334,7 +334,7 @@ func advertised(ctx context.Context, cfg *Config) (string, error) {
 	if local := towards(ctx, cfg.Database); local != "" && !loopback(local) {
 		return net.JoinHostPort(local, port), nil
 	}
-	return "", fmt.Errorf("--cluster-listen %s does not say where other servers reach this one: give --cluster-advertise HOST:PORT", cfg.ClusterListen)
+	return "", fmt.Errorf("--cluster-listen %s is no address at which other servers reach this one: give --cluster-advertise HOST:PORT", cfg.ClusterListen)
 }
 
 // unspecified reports whether a host stands for all addresses of this machine.

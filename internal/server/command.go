@@ -112,7 +112,7 @@ func refused(r agentapi.Result) error {
 	}
 	message := r.Message
 	if message == "" {
-		message = "the agent says " + string(r.Status) + " and nothing more: see its log"
+		message = "the agent reports " + string(r.Status) + " and nothing more: see its log"
 	}
 	return readable(&agentapi.Error{Code: r.Code, Message: message})
 }

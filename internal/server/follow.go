@@ -150,7 +150,7 @@ func (b *bulk) arrive(ctx context.Context, application string, answer *api.Opera
 	pinned := fmt.Sprintf("(deployment %d)", id)
 	return b.untilOver(ctx, application, func(p *progress) (bool, string, error) {
 		if p.Metadata.Annotations[rollbackMark] == "" && newer(p.Metadata.ResourceVersion, answer.Version) {
-			return true, "", api.Errorf(api.CodeConflict, "the rollback was ended before it was there, by somebody or because Git moved on: "+
+			return true, "", api.Errorf(api.CodeConflict, "the rollback was ended before it was complete, by a user or because Git moved on: "+
 				"the history of the application shows what it deployed")
 		}
 		if text, noticed := p.condition(pinnedCondition); !noticed || !strings.Contains(text, pinned) {

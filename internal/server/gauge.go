@@ -48,7 +48,7 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, nil, nil), kind, value)
 	}
 	const now, ever = prometheus.GaugeValue, prometheus.CounterValue
-	one(now, "slipway_server_event_watchers", "Who watches the events of this server.", float64(g.events.Watchers()))
+	one(now, "slipway_server_event_watchers", "Clients that watch the events of this server.", float64(g.events.Watchers()))
 	one(now, "slipway_server_events_waiting", "Events of this server that are not kept yet.", float64(g.events.Waiting()))
 	one(ever, "slipway_server_events_total", "Events that this server gave to its watchers.", float64(g.events.Given()))
 	one(now, "slipway_server_connections", "Agents that are connected to this server.", float64(g.gateway.Connections()))
@@ -80,7 +80,7 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	g.list(out, "slipway_server_notifications", "Notifications that wait, and those that were given up within a day.", "state", "", b.Notifications, api.DeliveryWaiting, api.DeliveryDead)
 	one(now, "slipway_server_jobs", "Jobs under way.", float64(b.Jobs))
 	one(now, "slipway_server_commands_open", "Commands to agents without a result.", float64(b.Commands))
-	one(now, "slipway_server_agents_pending", "Changes that agents have and this server does not, as they last said.", float64(b.Pending))
+	one(now, "slipway_server_agents_pending", "Changes that agents have and this server does not, as last reported.", float64(b.Pending))
 	one(now, "slipway_server_agents_lag_seconds", "The longest that one of these has waited.", b.Lag.Seconds())
 }
 

@@ -41,7 +41,7 @@ func (f *flags) backupCommand() *cobra.Command {
 		Use:   "backup FILE",
 		Short: "Write all that is kept into a file, while the server runs",
 		Long: `Write all that is kept into FILE, as it is at one moment, and the server's signing key into FILE.key.
-The server may run meanwhile. Keep both safe: they hold hashes of passwords and tokens, and agents obey who has the key.`,
+The server may run during the backup. Keep both safe: they contain hashes of passwords and tokens, and agents obey the holder of the key.`,
 		Example: "  slipway-server backup --data /var/lib/slipway slipway-2030-06-01.backup",
 		Args:    cobra.ExactArgs(1), SilenceUsage: true, SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -100,7 +100,7 @@ are those of the time of the backup: remove again what was removed since. Agents
 			case options.KeepTokens:
 				fmt.Fprintln(say, "API tokens of the backup count again, also those that were deleted after it: delete them again.")
 			case done.Tokens > 0:
-				fmt.Fprintf(say, "API tokens that do not count any more: %d. Make new ones for programs, and new registration tokens for agents that wait.\n", done.Tokens)
+				fmt.Fprintf(say, "API tokens that are no longer valid: %d. Create new ones for programs, and new registration tokens for waiting agents.\n", done.Tokens)
 			}
 			fmt.Fprintf(say, "Rights are those of %s: disable again the users that were disabled since, and remove again the bindings that were removed since.\n",
 				done.At.UTC().Format(time.RFC3339))
@@ -146,7 +146,7 @@ func (f *flags) migrateCommand() *cobra.Command {
 	var dry bool
 	cmd := &cobra.Command{
 		Use:     "migrate",
-		Short:   "Bring the database to this version; the server does so by itself when it starts",
+		Short:   "Migrate the database to this version; the server does this automatically when it starts",
 		Example: "  slipway-server migrate --dry-run --data /var/lib/slipway",
 		Args:    cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
@@ -173,7 +173,7 @@ func (f *flags) migrateCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "only say which migrations would run")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "only list the migrations")
 	return cmd
 }
 

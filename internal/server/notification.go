@@ -133,7 +133,7 @@ func (s *Server) dropNotifications(ctx context.Context) error {
 // courierCommand sends one notification: the server starts it for each.
 func courierCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: notify.CourierArgument, Short: "Send one notification, which the server does by itself", Hidden: true, Args: cobra.NoArgs,
+		Use: notify.CourierArgument, Short: "Send one notification; the server calls this automatically", Hidden: true, Args: cobra.NoArgs,
 		SilenceUsage: true, SilenceErrors: true,
 		// Flags of the environment are those of the server.
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },

@@ -138,7 +138,7 @@ func (s *Server) signIn(ctx context.Context) error {
 		return fmt.Errorf("make the first user: %w", err)
 	}
 	if password != "" && s.cfg.AdminPassword == "" {
-		_, err = fmt.Fprintf(s.cfg.Say, "\nThe first user is admin, with the password %s\nIt is said this once. Sign in with: slipway login %s --username admin\n\n", password, s.cfg.PublicURL)
+		_, err = fmt.Fprintf(s.cfg.Say, "\nThe first user is admin, with the password %s\nIt is shown only once. Sign in with: slipway login %s --username admin\n\n", password, s.cfg.PublicURL)
 	}
 	return err
 }

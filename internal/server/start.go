@@ -34,7 +34,7 @@ func Command(version string) *cobra.Command {
 		Use:   "slipway-server",
 		Short: "Where people and programs meet the agents",
 		Long: `slipway-server is the control plane: the API, sign-in, access, audit, and the place that agents dial.
-It needs a directory, and nothing else: the database is SQLite in that directory, unless --database says otherwise.
+It needs only a directory: the database is SQLite in that directory, unless --database names another one.
 
 Every flag can be given in the environment too: --public-url as SLIPWAY_PUBLIC_URL.`,
 		Example: `  # on this machine
@@ -53,7 +53,7 @@ Every flag can be given in the environment too: --public-url as SLIPWAY_PUBLIC_U
 	all.StringVar(&f.logFormat, "log-format", "json", "json or text")
 	fs := cmd.Flags()
 	fs.StringVar(&f.cfg.Listen, "listen", "127.0.0.1:8080", "`address` to listen on")
-	fs.StringVar(&f.cfg.MetricsListen, "metrics-listen", "", "`address` of its own for /metrics, where nobody signs in; without it /metrics takes a token with setting_view")
+	fs.StringVar(&f.cfg.MetricsListen, "metrics-listen", "", "separate `address` for /metrics, without sign-in; by default /metrics requires a token with setting_view")
 	fs.StringVar(&f.cfg.PublicURL, "public-url", "", "`URL` where people and agents reach the server (default made from --listen)")
 	fs.StringVar(&f.cfg.TLSCert, "tls-cert", "", "`file` with the certificate; read again when it changes")
 	fs.StringVar(&f.cfg.TLSKey, "tls-key", "", "`file` with its key")
@@ -62,13 +62,13 @@ Every flag can be given in the environment too: --public-url as SLIPWAY_PUBLIC_U
 	fs.BoolVar(&f.cfg.InsecureHTTP, "insecure-http", false, "allow plain HTTP on other addresses than loopback; for a proxy that does TLS")
 	fs.StringVar(&f.oidc, "oidc-config", "", "JSON `file` that describes identity providers")
 	fs.StringVar(&f.cfg.ClusterListen, "cluster-listen", "", "`address` for other servers on the same PostgreSQL, which find it there")
-	fs.StringVar(&f.cfg.ClusterAdvertise, "cluster-advertise", "", "`address` that other servers are told (default made from --cluster-listen)")
+	fs.StringVar(&f.cfg.ClusterAdvertise, "cluster-advertise", "", "`address` that other servers use (default made from --cluster-listen)")
 	fs.StringSliceVar(&f.cfg.Routes, "nats-route", nil, "`URL` of another server that the database does not know, nats://HOST:PORT; several times for several")
 	fs.StringVar(&f.cfg.ClusterSecretFile, "cluster-secret-file", "", "`file` with what servers show each other (default made from their common key)")
 	fs.StringSliceVar(&f.cfg.NatsURLs, "nats-url", nil, "`URL` of a NATS server at which servers meet instead of reaching each other, tls://HOST:7422; a password is better given in the environment")
 	fs.StringVar(&f.cfg.NatsCredentials, "nats-creds", "", "`file` with the credentials for --nats-url")
 	fs.StringVar(&f.cfg.NatsCA, "nats-ca", "", "`file` with certificates that sign that of --nats-url")
-	fs.StringSliceVar(&f.proxies, "trusted-proxies", nil, "`addresses` or networks of proxies that may say who asks, in X-Forwarded-For")
+	fs.StringSliceVar(&f.proxies, "trusted-proxies", nil, "`addresses` or networks of proxies whose X-Forwarded-For header is trusted")
 	fs.StringSliceVar(&f.cfg.AllowedOrigins, "allowed-origins", nil, "`origins` whose pages may call the API with a token (CORS); none by default")
 	fs.StringVar(&f.cfg.AgentImage, "agent-image", "", "`image` of the agent in install manifests, without a tag")
 	f.hostedFlags(fs)
@@ -78,7 +78,7 @@ Every flag can be given in the environment too: --public-url as SLIPWAY_PUBLIC_U
 	f.outward.Register(fs)
 	fs.BoolVar(&f.cfg.TrustTraces, "trust-traces", false, "let callers decide by their traceparent which traces are kept; without it the share of OTEL_TRACES_SAMPLER_ARG holds for them too")
 	fs.Float64Var(&f.cfg.Limits.PerSecond, "rate-limit", 50, "requests a second of one user or service account")
-	fs.IntVar(&f.cfg.Limits.Burst, "rate-burst", 200, "requests of one user or service account at once")
+	fs.IntVar(&f.cfg.Limits.Burst, "rate-burst", 200, "burst of requests of one user or service account")
 	fs.IntVar(&f.cfg.Connections.Connections, "max-connections", 16384, "connections that may be open; the oldest that waits for its peer makes room for a new one")
 	fs.IntVar(&f.cfg.Connections.Waiting, "max-waiting-connections", 4096, "connections that may be open without a request that is answered")
 	fs.IntVar(&f.cfg.Connections.PerAddress, "max-waiting-per-address", 512, "the same for one address, or one /64 of IPv6; --trusted-proxies are exempt")
@@ -89,7 +89,7 @@ Every flag can be given in the environment too: --public-url as SLIPWAY_PUBLIC_U
 // hostedFlags are about agents that run beside the server.
 func (f *flags) hostedFlags(fs *pflag.FlagSet) {
 	h := &f.cfg.Hosted
-	fs.StringVar(&h.Dir, "hosted-dir", "", "`directory` with a NAME.kubeconfig for each cluster whose agents run beside the server; NAME.yaml says who may use it")
+	fs.StringVar(&h.Dir, "hosted-dir", "", "`directory` with a NAME.kubeconfig for each cluster whose agents run beside the server; NAME.yaml lists the scopes that may use it")
 	fs.StringVar(&h.Program, "hosted-agent", "", "`path` of slipway-agent (default beside this program)")
 	fs.StringVar(&h.Data, "hosted-data", "", "`directory` for the data of hosted agents (default a directory in --data)")
 	fs.StringVar(&h.Memory, "hosted-memory", hostedMemory, "memory that each hosted agent is to stay below (GOMEMLIMIT)")
@@ -156,7 +156,7 @@ func (f *flags) config(say io.Writer) (Config, error) {
 func (f *flags) logger(to io.Writer) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
-		return nil, fmt.Errorf("--log-level %q: say debug, info, warn or error", f.logLevel)
+		return nil, fmt.Errorf("--log-level %q: use debug, info, warn or error", f.logLevel)
 	}
 	options := &slog.HandlerOptions{Level: level}
 	switch f.logFormat {
@@ -165,7 +165,7 @@ func (f *flags) logger(to io.Writer) (*slog.Logger, error) {
 	case "text":
 		return slog.New(slog.NewTextHandler(to, options)), nil
 	}
-	return nil, fmt.Errorf("--log-format %q: say json or text", f.logFormat)
+	return nil, fmt.Errorf("--log-format %q: use json or text", f.logFormat)
 }
 
 func (f *flags) run(ctx context.Context, say io.Writer) error {

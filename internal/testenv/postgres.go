@@ -190,7 +190,7 @@ func postgresShell(script, dir, programs string, port int, credential *syscall.C
 // refuses to be root.
 func postgresUser(dir string) (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
-		return nil, nil // nobody else
+		return nil, nil // no other user
 	}
 	account, err := user.Lookup("postgres")
 	if err != nil {

@@ -79,7 +79,7 @@ func rootSampler() (sdk.Sampler, error) {
 	case exporter == "" && first("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT") == "":
 		return nil, nil //nolint:nilnil // the same
 	case exporter != "" && exporter != "otlp":
-		return nil, fmt.Errorf("OTEL_TRACES_EXPORTER is %.40q: say otlp or none", exporter)
+		return nil, fmt.Errorf("OTEL_TRACES_EXPORTER is %.40q: use otlp or none", exporter)
 	}
 	switch name := os.Getenv("OTEL_TRACES_SAMPLER"); strings.TrimPrefix(name, "parentbased_") {
 	case "", "always_on":
@@ -97,7 +97,7 @@ func rootSampler() (sdk.Sampler, error) {
 		}
 		return sdk.TraceIDRatioBased(ratio), nil
 	default:
-		return nil, fmt.Errorf("OTEL_TRACES_SAMPLER is %.40q: say parentbased_always_on, parentbased_traceidratio or always_off", name)
+		return nil, fmt.Errorf("OTEL_TRACES_SAMPLER is %.40q: use parentbased_always_on, parentbased_traceidratio or always_off", name)
 	}
 }
 

@@ -119,7 +119,7 @@ export function begin(): void {
   for (const { routeId } of router.matchRoutes(router.latestLocation)) {
     const route = router.routesById[routeId as keyof typeof router.routesById];
     if (route) {
-      void router.loadRouteChunk(route)?.catch(() => undefined); // the page itself tells of it
+      void router.loadRouteChunk(route)?.catch(() => undefined); // the page itself shows it
     }
   }
 }

@@ -163,7 +163,7 @@ func (c *cluster) refused(f *feed, err error) {
 	}
 	if f.namespace != "" || c.narrow {
 		if c.denied[place{f.kind, f.namespace}] == 0 {
-			c.log.Warn("the agent may not watch what instances are told from: grant its service account list and watch on it", "what", f.where(), "err", err)
+			c.log.Warn("the agent may not watch the objects of instances: grant its service account list and watch on it", "what", f.where(), "err", err)
 		}
 		c.wait.Go(func() { c.again(f) })
 		return

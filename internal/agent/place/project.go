@@ -160,7 +160,7 @@ func (p *Projects) tell(changed []string) {
 		case err != nil:
 			p.log.Error("project permits nothing until it is corrected", "project", called, "err", err)
 		case len(rules.Faults()) > 0:
-			p.log.Warn("project is not valid, what is wrong in it does not count", "project", called, "err", errors.Join(rules.Faults()...))
+			p.log.Warn("project is invalid, and its invalid parts are ignored", "project", called, "err", errors.Join(rules.Faults()...))
 		}
 		p.changed(called)
 	}

@@ -60,7 +60,7 @@ var _ engine.Sources = (*Sources)(nil)
 func (s *Sources) Repo(project string, src v1alpha1.ApplicationSource) (*gitsource.Repo, gitsource.Revision, error) {
 	rev := gitsource.Revision{Name: src.TargetRevision, TagPrefix: src.TagPrefix}
 	if src.RepoURL == "" {
-		return nil, rev, errors.New("spec.source.repoURL is empty: say which repository to deploy from")
+		return nil, rev, errors.New("spec.source.repoURL is empty: set the repository to deploy from")
 	}
 	if src.Chart != "" || strings.HasPrefix(src.RepoURL, "oci://") {
 		return nil, rev, errors.New("charts and artifacts from registries are not supported by this version: vendor the chart in Git")

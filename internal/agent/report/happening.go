@@ -123,7 +123,7 @@ func driftEvents(old, fresh *v1alpha1.Application) []agentapi.Event {
 	case !begins && was == v1alpha1.SyncStatusOutOfSync && is == v1alpha1.SyncStatusSynced && status.ComparedRevision(old, 0) == status.ComparedRevision(fresh, 0) &&
 		sameSpec(old, fresh) && before != nil && before.Phase.Completed():
 		e := occurrence(fresh, agentapi.EventDriftReverted, comparedAt(fresh), fresh.ResourceVersion)
-		e.Outcome, e.Message = "Succeeded", "the cluster is as Git says again, without a sync"
+		e.Outcome, e.Message = "Succeeded", "the cluster matches Git again, without a sync"
 		out = append(out, e)
 	}
 	ends := op != nil && op.Phase.Completed() && (begins || !before.Phase.Completed())

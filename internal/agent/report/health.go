@@ -85,7 +85,7 @@ func gitComponent(all, broken int) agentapi.Component {
 	if broken == 0 {
 		return c
 	}
-	c.Message = fmt.Sprintf("%d of %d repositories cannot be reached: their Applications say why", broken, all)
+	c.Message = fmt.Sprintf("%d of %d repositories cannot be reached: their Applications show why", broken, all)
 	if all > 1 && broken == all {
 		c.Status, c.Message = agentapi.ComponentDegraded, fmt.Sprintf("none of %d repositories can be reached: check the network of the agent", all)
 	}

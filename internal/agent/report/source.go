@@ -276,7 +276,7 @@ func (s *Source) Body(key agentapi.Key) []byte {
 		raw = s.configItems(key.Kind)[key.Name]
 	}
 	if err != nil {
-		s.Log.Error("an item cannot be told", "item", key.String(), "err", err)
+		s.Log.Error("an item cannot be reported", "item", key.String(), "err", err)
 		return nil
 	}
 	return s.Redact(raw)

@@ -77,7 +77,7 @@ func (v *browser) mayLook(cmd agentapi.Command, called, address string) error {
 // checkAddress refuses an address that is none, and one with a password in it: it would be in the logs of whatever is on the way.
 func checkAddress(address string) error {
 	if address == "" {
-		return command.Refuse(agentapi.CodeInvalid, "say which repository: its address is empty")
+		return command.Refuse(agentapi.CodeInvalid, "the address of the repository is empty: set it")
 	}
 	if len(address) > MaxAddress {
 		return command.Refuse(agentapi.CodeInvalid, "the address of the repository has more than %d bytes: correct it", MaxAddress)

@@ -208,7 +208,7 @@ func (v *keeper) readSecret(ctx context.Context, t agentapi.SettingType, name st
 // server knows of it can be older.
 func checkJudged(req agentapi.SettingChange, have keptSecret, next map[string][]byte) error {
 	if req.Judged == nil {
-		return command.Refuse(agentapi.CodeUnsupported, "the server does not say for which project rights to the %s were asked: update the server", req.Type)
+		return command.Refuse(agentapi.CodeUnsupported, "the server does not name the project for which it checked rights to the %s: update the server", req.Type)
 	}
 	project := func(data map[string][]byte) string { return strings.TrimSpace(string(data["project"])) }
 	from := req.Judged.To
@@ -234,7 +234,7 @@ func checkAims(req agentapi.SettingChange, have, next map[string][]byte) error {
 		}
 		for _, name := range slices.Sorted(maps.Keys(have)) {
 			if _, given := req.Fields[name]; !given && !req.Type.Open(name) && len(have[name]) > 0 {
-				return command.Refuse(agentapi.CodeInvalid, "with another %s the secrets of a %s are given again, so that nobody sends them where they were not meant to go: %s is missing", field, req.Type, name)
+				return command.Refuse(agentapi.CodeInvalid, "another %s requires the secrets of the %s again, so that they are not sent elsewhere: %s is missing", field, req.Type, name)
 			}
 		}
 	}
@@ -279,9 +279,9 @@ func (v *keeper) secretApply(ctx context.Context, req agentapi.SettingChange) (a
 func (v *keeper) worded(err error, format string, args ...any) error {
 	what := fmt.Sprintf(format, args...)
 	if apierrors.IsConflict(err) {
-		return fmt.Errorf("%s: it changed meanwhile: %w", what, apierrors.NewConflict(schema.GroupResource{Resource: "secrets"}, "", nil))
+		return fmt.Errorf("%s: it changed in the meantime: %w", what, apierrors.NewConflict(schema.GroupResource{Resource: "secrets"}, "", nil))
 	}
-	return command.Refuse(cmp.Or(command.CodeOf(err), agentapi.CodeInvalid), "%s: the API server says %s", what, apierrors.ReasonForError(err))
+	return command.Refuse(cmp.Or(command.CodeOf(err), agentapi.CodeInvalid), "%s: the API server reports %s", what, apierrors.ReasonForError(err))
 }
 
 // nextData is what a Secret holds after a change: a field that is not named stays, an empty one goes.

@@ -48,7 +48,7 @@ func (v *keeper) try(ctx context.Context, t agentapi.SettingType, data map[strin
 		switch {
 		case string(data["project"]) != "" && (ctx.Err() != nil || tells(err)):
 			text = hide(string(data["url"])+string(data["server"]), data) + ": nothing that can be used answers there: check address, port, path, certificate, known hosts, network and proxy; " +
-				"without a project, who may edit the agent's settings is told the exact reason"
+				"a user who may edit the agent's settings gets the exact reason without a project"
 		case ctx.Err() != nil:
 			text += fmt.Sprintf("; there was no answer within %s: check address, proxy and firewall", tryLimit)
 		}

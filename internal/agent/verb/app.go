@@ -26,7 +26,7 @@ import (
 func (v *core) application(ctx context.Context, cmd agentapi.Command) (*v1alpha1.Application, error) {
 	t := cmd.Target
 	if t.Kind != "" && t.Kind != agentapi.ItemApplication || t.Name == "" || t.Namespace == "" {
-		return nil, command.Refuse(agentapi.CodeInvalid, "%s is about an application: say its namespace and name", cmd.Kind)
+		return nil, command.Refuse(agentapi.CodeInvalid, "%s is about an application: give its namespace and name", cmd.Kind)
 	}
 	app, err := v.readApplication(ctx, t.Namespace, t.Name)
 	if err != nil {

@@ -33,7 +33,7 @@ func (p *preview) showManifests(objects []object.Manifest) {
 			continue
 		}
 		if size += len(raw[0]); size > maxPreviewObjs {
-			p.Warnings = append(p.Warnings, fmt.Sprintf("the manifests are larger than %d MiB: only a part of them is told", maxPreviewObjs>>20))
+			p.Warnings = append(p.Warnings, fmt.Sprintf("the manifests are larger than %d MiB: only a part of them is returned", maxPreviewObjs>>20))
 			return
 		}
 		p.Manifests = append(p.Manifests, raw...)
@@ -264,7 +264,7 @@ func (p *preview) deleted(ctx context.Context, at *stage) ([]api.PreviewObject, 
 		return nil, nil
 	}
 	if was := p.existing.Spec.Destination; was != p.app.Spec.Destination {
-		p.Warnings = append(p.Warnings, "the destination is another one: what the application has at the former one stays there, or is deleted as sync options say")
+		p.Warnings = append(p.Warnings, "the destination is another one: what the application has at the former one stays there, or is deleted according to sync options")
 	}
 	var out []api.PreviewObject
 	extra := inspect.Extra(p.existing, at.wish.Objects)
@@ -334,6 +334,6 @@ func (p *preview) tell(objects []api.PreviewObject) {
 		}
 	}
 	if p.Counts.Error > 0 {
-		p.problem("", api.ProblemError, "%d objects could not be synced: each of them says why", p.Counts.Error)
+		p.problem("", api.ProblemError, "%d objects could not be synced: each of them has the reason", p.Counts.Error)
 	}
 }

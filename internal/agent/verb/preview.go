@@ -141,7 +141,7 @@ func (p *preview) check(ctx context.Context) error {
 	have, err := in.Get(ctx, p.cmd.Target.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err) && p.req.Update:
-		return command.Refuse(agentapi.CodeNotFound, "application %s does not exist: it may have been deleted meanwhile", p.cmd.Target.Name)
+		return command.Refuse(agentapi.CodeNotFound, "application %s does not exist: it may have been deleted in the meantime", p.cmd.Target.Name)
 	case err != nil && !apierrors.IsNotFound(err):
 		return fmt.Errorf("read application %s: %w", p.cmd.Target.Name, err)
 	case err == nil && !p.req.Update:

@@ -181,7 +181,7 @@ func (s *subject) on(c dynamic.Interface) dynamic.ResourceInterface {
 func (p *site) find(ctx context.Context, ref api.ResourceRef) (*subject, error) {
 	s := &subject{key: object.Key{Group: ref.Group, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}}
 	if ref.Kind == "" || ref.Name == "" {
-		return nil, command.Refuse(agentapi.CodeInvalid, "say kind and name of the object")
+		return nil, command.Refuse(agentapi.CodeInvalid, "give kind and name of the object")
 	}
 	var err error
 	if s.res, err = p.cluster.Find(ctx, s.key.GroupKind(), ref.Version); err != nil {

@@ -32,7 +32,7 @@ const (
 // names is fetched where it is not there; others are not, so that a user cannot make the agent fetch any repository.
 func (v *looks) revisions(ctx context.Context, cmd agentapi.Command, req api.RevisionsRequest) (any, error) {
 	if len(req.Revisions) == 0 || len(req.Revisions) > api.MaxRevisions {
-		return nil, command.Refuse(agentapi.CodeInvalid, "say from 1 to %d revisions", api.MaxRevisions)
+		return nil, command.Refuse(agentapi.CodeInvalid, "give from 1 to %d revisions", api.MaxRevisions)
 	}
 	app, err := v.application(ctx, cmd)
 	if err != nil {

@@ -339,7 +339,7 @@ func (t *execTerminal) output() error {
 func (t *execTerminal) ended(raw []byte) error {
 	var status metav1.Status
 	if err := strict.Decode(raw, &status, strict.Foreign); err != nil {
-		return command.Refuse(agentapi.CodeInternal, "the container's runtime says %.200q", raw)
+		return command.Refuse(agentapi.CodeInternal, "the container's runtime reports %.200q", raw)
 	}
 	if status.Status == metav1.StatusSuccess {
 		t.s.Exit(0)

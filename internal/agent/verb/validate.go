@@ -22,7 +22,7 @@ func (p *preview) checkFields() {
 	spec := &p.app.Spec
 	sources := spec.EffectiveSources()
 	if len(sources) == 0 {
-		p.problem("spec.source", api.ProblemError, "say which repository and path to deploy")
+		p.problem("spec.source", api.ProblemError, "set the repository and path to deploy")
 	}
 	if spec.Source != nil && len(spec.Sources) > 0 {
 		p.problem("spec.source", api.ProblemWarning, "spec.sources is there as well, and counts: remove one of the two")
@@ -47,7 +47,7 @@ func (p *preview) checkFields() {
 func (p *preview) checkSource(field string, src *v1alpha1.ApplicationSource) {
 	switch {
 	case src.RepoURL == "":
-		p.problem(field+".repoURL", api.ProblemError, "it is empty: say which repository to deploy from")
+		p.problem(field+".repoURL", api.ProblemError, "it is empty: set the repository to deploy from")
 		return
 	case (src.Chart != "" || strings.HasPrefix(src.RepoURL, "oci://")) && p.v.ReadBy == agentapi.EngineArgoCD:
 		p.problem(field+".repoURL", api.ProblemError, "Argo CD deploys charts and artifacts from registries, but no preview shows them: a preview reads Git only")
@@ -61,7 +61,7 @@ func (p *preview) checkSource(field string, src *v1alpha1.ApplicationSource) {
 	} else if _, inside, err := git.ParseRemote(src.RepoURL, false); err != nil {
 		p.problem(field+".repoURL", api.ProblemError, "%v", err)
 	} else if inside.Password != "" {
-		p.problem(field+".repoURL", api.ProblemWarning, "it holds a user or a password, which whoever reads the resource sees: keep them in a repository setting of the agent")
+		p.problem(field+".repoURL", api.ProblemWarning, "it contains a user or a password, which every reader of the resource sees: keep them in a repository setting of the agent")
 	}
 	if _, err := render.CleanPath(src.Path); err != nil {
 		p.problem(field+".path", api.ProblemError, "%v", err)

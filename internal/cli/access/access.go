@@ -29,7 +29,7 @@ func newRoleCmd(common *connect.Common) *cobra.Command {
 		Header: []string{"BUILT IN", "PERMISSIONS"},
 		Row:    func(r *api.Role) []string { return []string{strconv.FormatBool(r.BuiltIn), join(r.Permissions)} },
 		Flags: func(flags *pflag.FlagSet) func(*api.Role, func(string) bool) error {
-			permissions := flags.StringSlice("permission", nil, "`permissions` that it has, in place of those of before: names, * for all, application_* for all of a type, *_view for a verb of every type")
+			permissions := flags.StringSlice("permission", nil, "`permissions` of the role, which replace earlier ones: names, * for all, application_* for all of a type, *_view for a verb of every type")
 			return func(r *api.Role, given func(string) bool) error {
 				if given("permission") {
 					r.Permissions = split[api.Permission](*permissions)
@@ -60,7 +60,7 @@ func split[S ~string](list []string) []S {
 
 func newResourceGroupCmd(common *connect.Common) *cobra.Command {
 	n := &noun.Noun[api.ResourceGroup, *api.ResourceGroup]{
-		Use: "resourcegroup", Aliases: []string{"rg", "resourcegroups"}, Called: "resource group", Short: "Sets of objects that a role is given for",
+		Use: "resourcegroup", Aliases: []string{"rg", "resourcegroups"}, Called: "resource group", Short: "Sets of objects to which a role applies",
 		Entities: (*client.Client).ResourceGroups, Name: "org.acme.shop-apps",
 		Header: []string{"TYPES", "OBJECTS"},
 		Row:    func(g *api.ResourceGroup) []string { return []string{join(g.Types), objectsText(g)} },
@@ -108,7 +108,7 @@ func newBindCmd(common *connect.Common) *cobra.Command {
 			var who principal
 			who.addFlags(flags)
 			role := flags.String("role", "", "`id` of the role, such as account.developer")
-			group := flags.String("resourcegroup", "", "`id` of the resource group that the role is given for (default all objects)")
+			group := flags.String("resourcegroup", "", "`id` of the resource group to which the role applies (default all objects)")
 			return func(b *api.Binding, given func(string) bool) error {
 				p, err := who.read()
 				if err != nil {
@@ -161,11 +161,11 @@ func (p *principal) read() (api.Principal, error) {
 
 func newAccessCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "access", Short: "Ask who may do what, and why",
+		Use: "access", Short: "Check whether a user may do something, and why",
 		Example: "  slipway access can application_sync account.prod/argocd/shop\n  slipway access explain application_sync org.acme --user ada",
 	}
 	cmd.AddCommand(
-		newCanCmd(common, "can", "Say yes or no and why; exit code 3 for no", true),
+		newCanCmd(common, "can", "Print yes or no with the reason; exit code 3 for no", true),
 		newCanCmd(common, "explain", "Explain why a user or a service account has a permission, or not; exit code 0 for both", false),
 		newPermissionsCmd(common),
 	)
@@ -278,7 +278,7 @@ func printAnswer(common *connect.Common, answer api.AccessAnswer) error {
 
 func newPermissionsCmd(common *connect.Common) *cobra.Command {
 	return &cobra.Command{
-		Use: "permissions", Short: "List all permissions that there are", Example: "  slipway access permissions", Args: cobra.NoArgs,
+		Use: "permissions", Short: "List all permissions", Example: "  slipway access permissions", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return noun.PrintList(common, api.Permissions(), []string{"PERMISSION", "TYPE", "VERB"}, func(p *api.Permission) []string {
 				return []string{string(*p), p.Type(), p.Verb()}

@@ -21,7 +21,7 @@ func NewCmd(common *connect.Common) *cobra.Command {
 		Use:     "action",
 		Aliases: []string{"actions"},
 		Short:   "See and run actions on objects: restart, pause, scale, promote, ...",
-		Long: "Actions are what can be asked of an object beside a sync: those that Argo CD brings for 36 kinds, and your own in\n" +
+		Long: "Actions are changes of an object other than a sync: those that Argo CD has for 36 kinds, and your own in\n" +
 			"the ConfigMap argocd-cm. They work on objects in a file, which changes nothing, or on a live object of an\n" +
 			"application, which they change with the rights of your kubeconfig.",
 		Example: "  slipway action list -f live.yaml\n  slipway action run restart --app web --resource apps/Deployment:web",

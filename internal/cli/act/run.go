@@ -26,7 +26,7 @@ func newRunCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run ACTION -f FILE | --app NAME --resource RESOURCE",
 		Short: "Run an action on objects",
-		Long: "Run an action. On objects in a file it prints what it makes of them and writes nothing. On a live object of an\n" +
+		Long: "Run an action. For objects in a file, it prints the results and writes nothing. On a live object of an\n" +
 			"application it writes: what it changes as a merge patch, what it creates after all of it passed a dry run. With\n" +
 			"-o json, one line for each object: a list of {\"operation\", \"object\"}, where operation is patch or create.",
 		Example: "  slipway action run scale -f deployment.yaml --param replicas=3\n" +
@@ -40,7 +40,7 @@ func newRunCmd(common *connect.Common) *cobra.Command {
 	}
 	o.addFlags(cmd)
 	cmd.Flags().StringArrayVar(&o.params, "param", nil, "`NAME=VALUE` of a parameter of the action; repeat for several")
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "let the API server check what would be written, but write nothing")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only validate at the API server, and write nothing")
 	return cmd
 }
 

@@ -29,11 +29,11 @@ func NewCmd(common *connect.Common) *cobra.Command {
 	for _, sub := range cmd.Commands() {
 		switch sub.Name() {
 		case "create":
-			sub.Short = "Create an agent, and print the commands with which its cluster joins"
+			sub.Short = "Create an agent, and print the commands that install it"
 			sub.Long = sub.Short + ".\n\nThe one-time token in them is shown once and expires soon; `slipway agent register` makes another.\n" +
 				"With --hosted there are none: the server runs the agent, on a cluster that its operator has prepared."
 		case "delete":
-			sub.Short = "Forget agents; what they deployed stays, and so does what is installed in their clusters"
+			sub.Short = "Delete agents from the server; their deployed objects stay, and so do their installations in the clusters"
 		}
 	}
 	cmd.AddCommand(
@@ -45,7 +45,7 @@ func NewCmd(common *connect.Common) *cobra.Command {
 
 func agents() *noun.Noun[api.Agent, *api.Agent] {
 	return &noun.Noun[api.Agent, *api.Agent]{
-		Use: "agent", Aliases: []string{"agents"}, Called: "agent", Short: "Agents, which keep clusters at what Git says",
+		Use: "agent", Aliases: []string{"agents"}, Called: "agent", Short: "Agents, which keep clusters in sync with Git",
 		Entities: (*client.Client).AgentEntities, Name: "account.prod",
 		Header: []string{"STATE", "SINCE", "VERSION", "ENGINE", "KUBERNETES", "PENDING", "LAG", "MESSAGE"},
 		Row: func(a *api.Agent) []string {
@@ -61,9 +61,9 @@ func agents() *noun.Noun[api.Agent, *api.Agent] {
 			return []string{s.State, noun.Ago(s.Since, time.Now()), s.Version, cmp.Or(s.Engine, a.Engine, api.EngineSlipway), s.Kubernetes, fmt.Sprint(s.Pending), lag, message}
 		},
 		Flags: func(flags *pflag.FlagSet) func(*api.Agent, func(string) bool) error {
-			namespaced := flags.Bool("namespaced", false, "the agent may touch its own namespace only")
+			namespaced := flags.Bool("namespaced", false, "restrict the agent to its own namespace")
 			engine := flags.String("engine", "", "what the agent is installed for: `slipway|argocd`, its own engine, or an Argo CD that is in the cluster already and stays as it is")
-			autoCreate := flags.Bool("auto-create", false, "make services and environments for applications that come and belong to none")
+			autoCreate := flags.Bool("auto-create", false, "create services and environments for new applications that belong to none")
 			hosted := flags.Bool("hosted", false, "the server runs the agent beside itself; set at creation, and cannot be changed")
 			cluster := flags.String("cluster", "", "with --hosted: `name` of the cluster, as the operator of the server calls it (default the only one that you may use)")
 			return func(a *api.Agent, given func(string) bool) error {
@@ -155,7 +155,7 @@ func joinCommands(ctx context.Context, common *connect.Common, s *connect.Server
 
 func newRegisterCmd(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent]) *cobra.Command {
 	return &cobra.Command{
-		Use: "register ID", Short: "Make a new registration token; the agent's present key counts until it is used", Args: cobra.ExactArgs(1),
+		Use: "register ID", Short: "Create a new registration token; the agent's present key is valid until the token is used", Args: cobra.ExactArgs(1),
 		Example: "  slipway agent register account.prod", ValidArgsFunction: n.Complete(common),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := common.MustServer()
@@ -206,7 +206,7 @@ func simple(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent], verb, s
 }
 
 func newRotateCmd(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent]) *cobra.Command {
-	return simple(common, n, "rotate", "Have an agent make new keys", "has new keys",
+	return simple(common, n, "rotate", "Rotate the keys of an agent", "has new keys",
 		func(ctx context.Context, c *client.Client, id string) error { return c.RotateAgent(ctx, id) })
 }
 
@@ -218,7 +218,7 @@ func newRevokeCmd(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent]) *
 
 func newCommandsCmd(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent]) *cobra.Command {
 	return &cobra.Command{
-		Use: "commands ID", Short: "List what an agent was asked to do, and what came of it", Args: cobra.ExactArgs(1),
+		Use: "commands ID", Short: "List the commands of an agent, with their results", Args: cobra.ExactArgs(1),
 		Example: "  slipway agent commands account.prod", ValidArgsFunction: n.Complete(common),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := common.MustServer()

@@ -36,14 +36,14 @@ type installOptions struct {
 }
 
 func (o *installOptions) addFlags(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.Namespaced, "namespaced", false, "roles of the namespace only, in place of the cluster's")
-	flags.StringVar(&o.Registry, "registry", "", "`registry` to take the image from instead, such as registry.example.org/mirror")
+	flags.BoolVar(&o.Namespaced, "namespaced", false, "create roles in the namespace only, not in the cluster")
+	flags.StringVar(&o.Registry, "registry", "", "`registry` to pull the image from instead, such as registry.example.org/mirror")
 	flags.StringVar(&o.PullSecret, "pull-secret", "", "`name` of the Secret with the registry's credentials")
 	flags.StringVar(&o.Proxy, "proxy", "", "`URL` of the proxy for what leaves the cluster")
-	flags.StringVar(&o.NoProxy, "no-proxy", "", "`hosts` that the proxy is not used for, with commas")
+	flags.StringVar(&o.NoProxy, "no-proxy", "", "`hosts` that bypass the proxy, separated by commas")
 	flags.StringVar(&o.caFile, "ca-file", "", "PEM `file` with certificates that sign the server's, or those of a proxy that looks inside (default that of the login, or the server's own)")
 	flags.StringVar(&o.ExistingSecret, "existing-secret", "", "`name` of the Secret that holds the registration token (default "+tokenSecret+")")
-	flags.BoolVar(&o.SkipCRDs, "skip-crds", false, "have the agent leave custom resource definitions alone")
+	flags.BoolVar(&o.SkipCRDs, "skip-crds", false, "keep the agent from installing custom resource definitions")
 }
 
 // fetch asks the server for the manifest.
@@ -104,7 +104,7 @@ func newInstallCmd(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent]) 
 	}
 	o.addFlags(cmd.Flags())
 	cmd.Flags().StringVar(&o.tokenFile, "token-file", "", "`file` with the registration token, - for standard input")
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "let the cluster's API server check the manifest, but write nothing")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only validate the manifest at the cluster's API server, and write nothing")
 	return cmd
 }
 
@@ -142,7 +142,7 @@ func installRun(ctx context.Context, o installOptions) error {
 		o.Sayf("agent %s would be installed", o.id)
 		return nil
 	}
-	o.Sayf("agent %s is installed; `slipway agent wait %s` says when it has connected", o.id, o.id)
+	o.Sayf("agent %s is installed; `slipway agent wait %s` waits until it has connected", o.id, o.id)
 	return nil
 }
 

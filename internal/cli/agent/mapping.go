@@ -39,7 +39,7 @@ func newMappingListCmd(common *connect.Common, n *noun.Noun[api.Agent, *api.Agen
 
 func newMappingSetCmd(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent]) *cobra.Command {
 	return &cobra.Command{
-		Use: "set AGENT APPPROJECT PROJECT", Short: "Have what an AppProject has belong to a project", Args: cobra.ExactArgs(3),
+		Use: "set AGENT APPPROJECT PROJECT", Short: "Assign the objects of an AppProject to a project", Args: cobra.ExactArgs(3),
 		Example: "  slipway agent mapping set account.prod shop acme.shop", ValidArgsFunction: n.Complete(common),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := common.MustServer()
@@ -57,7 +57,7 @@ func newMappingSetCmd(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent
 
 func newMappingDeleteCmd(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent]) *cobra.Command {
 	return &cobra.Command{
-		Use: "delete AGENT APPPROJECT", Short: "Have what an AppProject has belong to the scope of its agent again", Args: cobra.ExactArgs(2),
+		Use: "delete AGENT APPPROJECT", Short: "Assign the objects of an AppProject to the scope of its agent again", Args: cobra.ExactArgs(2),
 		Example: "  slipway agent mapping delete account.prod shop", ValidArgsFunction: n.Complete(common),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := common.MustServer()

@@ -32,7 +32,7 @@ func newConfirmCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "confirm NAME",
 		Short: "Confirm a sync or a deletion that waits for approval",
-		Long: "List what would be deleted, ask, and let it go on. What is confirmed is exactly that set of objects: if the\n" +
+		Long: "List what would be deleted, ask, and let it continue. The confirmation is for exactly that set of objects: if the\n" +
 			"set changes before they are deleted, the agent asks again.",
 		Example: "  slipway app confirm web --dry-run    # only list what would be deleted\n  slipway app confirm web --yes",
 		Args:    cobra.ExactArgs(1),
@@ -42,7 +42,7 @@ func newConfirmCmd(common *connect.Common) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	cmd.Flags().StringVar(&o.reason, "reason", "", "why, for the audit of a server")
+	cmd.Flags().StringVar(&o.reason, "reason", "", "reason, for the audit log of a server")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only list what would be deleted")
 	return cmd
 }

@@ -28,7 +28,7 @@ func newCreateCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create NAME | -f FILE",
 		Short: "Create an application from flags or from a manifest",
-		Long: "Create an application from flags or from a manifest. --preview says what it would do before it is made: whether its\n" +
+		Long: "Create an application from flags or from a manifest. --preview shows its effect before it is created: whether its\n" +
 			"fields are right, and what a sync would do to each object. Nothing is written then. Exit code 1 when it could not be synced.",
 		Example: "  slipway app create web --repo https://git.example.com/demo.git --path apps/web \\\n" +
 			"    --dest-namespace web --create-namespace --auto-sync --prune --self-heal\n" +
@@ -44,9 +44,9 @@ func newCreateCmd(common *connect.Common) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&o.file, "file", "f", "", "manifest `file` with one or more Applications, - for standard input")
-	cmd.Flags().BoolVar(&o.upsert, "upsert", false, "where the application exists already, replace its spec; labels and annotations are added to those it has")
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "let the API server check the application, but do not create it")
-	cmd.Flags().BoolVar(&o.preview, "preview", false, "through a server, say what a sync would do to each object, and create nothing")
+	cmd.Flags().BoolVar(&o.upsert, "upsert", false, "if the application exists, replace its spec, and add labels and annotations")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only validate the application at the API server, and do not create it")
+	cmd.Flags().BoolVar(&o.preview, "preview", false, "through a server, show the effect of a sync on each object, and create nothing")
 	cmd.Flags().BoolVar(&o.diffs, "diff", false, "with --preview, also print the differences of the objects")
 	cmd.MarkFlagsMutuallyExclusive("preview", "dry-run")
 	for _, name := range o.spec.addFlags(cmd.Flags()) {

@@ -29,7 +29,7 @@ func newDeleteCmd(common *connect.Common) *cobra.Command {
 	o := deleteOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "delete NAME...",
-		Short: "Delete applications, and with them what they deployed",
+		Short: "Delete applications with their objects",
 		Example: "  slipway app delete web --wait\n" +
 			"  slipway app delete web --cascade=false    # the objects stay in the cluster\n" +
 			"  slipway app delete account.old/argocd/web --forget    # at a server, when its agent is gone",
@@ -43,7 +43,7 @@ func newDeleteCmd(common *connect.Common) *cobra.Command {
 	cmd.Flags().StringVar(&o.propagation, "propagation", "foreground", "how objects are deleted: `foreground|background`")
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until the application is gone")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only list what would be deleted")
-	cmd.Flags().StringVar(&o.reason, "reason", "", "why, for the audit of a server")
+	cmd.Flags().StringVar(&o.reason, "reason", "", "reason, for the audit log of a server")
 	cmd.Flags().BoolVar(&o.forget, "forget", false, "at a server: delete only its copy, of an application that the agent no longer reports")
 	addTimeout(cmd.Flags(), &o.timeout)
 	for _, flag := range []string{"cascade", "propagation", "wait", "dry-run"} {

@@ -41,7 +41,7 @@ func newDiffCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff NAME",
 		Short: "Show what a sync would change",
-		Long: "Render what the application wants, let the API server try it out (a dry run of the apply), and print what would\n" +
+		Long: "Render the desired state of the application, make a dry run of the apply at the API server, and print what would\n" +
 			"change as unified diffs, each with the managers of the fields that differ, and when. Fields that are ignored by\n" +
 			"spec.ignoreDifferences and by the ConfigMap argocd-cm are left out. Values of Secrets are masked, and so are the\n" +
 			"annotations that argocd-cm names. Exit code 3 when something would change.",
@@ -54,7 +54,7 @@ func newDiffCmd(common *connect.Common) *cobra.Command {
 		},
 	}
 	addSourceFlags(cmd, &o.repos, &o.revision)
-	cmd.Flags().BoolVar(&o.color, "color", false, "use colors also where the output is no terminal")
+	cmd.Flags().BoolVar(&o.color, "color", false, "use colors even if the output is not a terminal")
 	cmd.Flags().BoolVar(&o.all, "show-ignored", false, "also list ignored differences")
 	return cmd
 }

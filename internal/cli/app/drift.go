@@ -151,8 +151,8 @@ func newDriftAllowCmd(common *connect.Common) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&o.until, "until", "", "until when: a `time` (RFC 3339), or how long from now, for example 2h")
-	cmd.Flags().StringVar(&o.reason, "reason", "", "why, for those who look at the application later")
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what would be allowed")
+	cmd.Flags().StringVar(&o.reason, "reason", "", "reason, for later readers")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only print what would be allowed")
 	return cmd
 }
 

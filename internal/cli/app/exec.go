@@ -33,7 +33,7 @@ func newExecCmd(common *connect.Common) *cobra.Command {
 		Use:     "exec NAME POD [-- COMMAND ARG...]",
 		Aliases: []string{"terminal"},
 		Short:   "Open a terminal in a container of a pod, through a server",
-		Long: "Run a shell, or a command, in a container of a pod, named as Pod:[NAMESPACE/]NAME or just its name. It takes the permission\n" +
+		Long: "Run a shell, or a command, in a container of a pod, named as Pod:[NAMESPACE/]NAME or just its name. It requires the permission\n" +
 			"application_exec and an agent that allows it (its default policy does not). The audit log records it.\n" +
 			"With a terminal here it has one there. In a pipe, input and output are bytes as they are, and the end of the input is\n" +
 			"that of the command's. The exit code is that of the command.",
@@ -47,7 +47,7 @@ func newExecCmd(common *connect.Common) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&o.Container, "container", "c", "", "`name` of the container (default the first)")
-	cmd.Flags().BoolVar(&o.tty, "tty", false, "have a terminal there, or none (default: as the input here is one or not)")
+	cmd.Flags().BoolVar(&o.tty, "tty", false, "allocate a terminal or not (default: if the input is one)")
 	return cmd
 }
 

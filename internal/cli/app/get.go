@@ -34,7 +34,7 @@ func newGetCmd(common *connect.Common) *cobra.Command {
 			return getRun(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().BoolVar(&o.refresh, "refresh", false, "have Git and the cluster looked at again before")
+	cmd.Flags().BoolVar(&o.refresh, "refresh", false, "read Git and the cluster again first")
 	addTimeout(cmd.Flags(), &o.timeout)
 	return cmd
 }

@@ -33,7 +33,7 @@ func newLinkCmd(common *connect.Common) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&o.service, "service", "", "`service` that it runs, by id or name")
 	cmd.Flags().StringVar(&o.environment, "environment", "", "`environment` that it belongs to, by id or name")
-	cmd.Flags().BoolVar(&o.remove, "remove", false, "forget what it was linked to")
+	cmd.Flags().BoolVar(&o.remove, "remove", false, "remove its manual link")
 	cmd.Flags().StringVar(&o.reason, "reason", "", "why, for the audit")
 	return cmd
 }
@@ -86,7 +86,7 @@ func linkRun(ctx context.Context, o linkOptions) error {
 	if o.Output == iostream.Table {
 		for _, note := range []struct{ what, want, got string }{{"service", link.Service, now.Service}, {"environment", link.Environment, now.Environment}} {
 			if note.want != "" && note.want != note.got {
-				o.Sayf("its label says %s %s, which counts before the link", note.what, note.got)
+				o.Sayf("its label sets %s %s, which takes precedence over the link", note.what, note.got)
 			}
 		}
 	}

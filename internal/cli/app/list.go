@@ -26,10 +26,10 @@ func newListCmd(common *connect.Common) *cobra.Command {
 		Aliases: []string{"ls"},
 		Short:   "List applications with their sync and health status",
 		Long: "List applications with their sync and health status: those of all agents at a server, those of one namespace in a cluster.\n" +
-			"Which it is, a flag says first: --server, or --kubeconfig and --context. Then the environment: SLIPWAY_SERVER, or KUBECONFIG.\n" +
+			"A flag decides which: --server, or --kubeconfig and --context; otherwise the environment: SLIPWAY_SERVER, or KUBECONFIG.\n" +
 			"Then the context that `slipway login` made. Last, the cluster that kubectl would use. It is the same for all commands on\n" +
 			"applications. At a server, an application is called by its name, or agent/namespace/name where several have that name, and\n" +
-			"-o json of this list is what the server says of each.",
+			"-o json of this list prints the server's data of each.",
 		Example: "  slipway app list\n  slipway app list -l team=shop -o json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return listRun(cmd.Context(), o) },

@@ -39,7 +39,7 @@ func newLogsCmd(common *connect.Common) *cobra.Command {
 			"[GROUP/]KIND:[NAMESPACE/]NAME. Where there are several containers, each line begins with POD/CONTAINER; at most 50 are read\n" +
 			"at the same time. With --follow and no object, it adds pods that start later.\n" +
 			"A terminal shows escape sequences of the output, such as colors, in place of obeying them; a file or a pipe gets all bytes.\n" +
-			"At a server the agent asks its cluster; nothing else has to be able to reach it.",
+			"At a server, the agent reads its cluster; nothing else needs access to it.",
 		Example: "  slipway app logs web --follow\n  slipway app logs web apps/Deployment:web --since 10m\n" +
 			"  slipway app logs web Pod:shop/web-5d9c7b6d4f-x2x9z --search error\n" +
 			"  slipway app logs web apps/Deployment:web --container proxy --previous --tail 100",
@@ -54,13 +54,13 @@ func newLogsCmd(common *connect.Common) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVarP(&o.Container, "container", "c", "", "`name` of one container (default all)")
 	flags.BoolVarP(&o.Follow, "follow", "f", false, "go on with what comes")
-	flags.BoolVar(&o.Previous, "previous", false, "of the container that ran before the present one")
+	flags.BoolVar(&o.Previous, "previous", false, "from the previous instance of the container")
 	flags.DurationVar(&o.since, "since", 0, "how far back, such as 10m (default all)")
 	flags.Int64Var(&o.Tail, "tail", 0, "how many lines at the end, of each container (default all)")
 	flags.StringVar(&o.Search, "search", "", "only lines that contain this `text`")
 	flags.BoolVar(&o.Invert, "invert", false, "only lines that do not contain the text of --search")
-	flags.BoolVar(&o.IgnoreCase, "ignore-case", false, "take small and large letters of --search as the same")
-	flags.BoolVar(&o.Timestamps, "timestamps", false, "put the time in front of each line")
+	flags.BoolVar(&o.IgnoreCase, "ignore-case", false, "ignore the case of --search")
+	flags.BoolVar(&o.Timestamps, "timestamps", false, "prefix each line with its time")
 	return cmd
 }
 

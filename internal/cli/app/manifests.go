@@ -57,7 +57,7 @@ func newManifestsCmd(common *connect.Common) *cobra.Command {
 func addSourceFlags(cmd *cobra.Command, repos *[]string, revision *string) {
 	cmd.Flags().StringArrayVar(repos, "repo", nil,
 		"`[URL=]DIR`: take files from a directory instead of fetching them; repeat for several repositories")
-	cmd.Flags().StringVar(revision, "revision", "", "`commit`, tag or branch to take instead of the target revision")
+	cmd.Flags().StringVar(revision, "revision", "", "`commit`, tag or branch to use instead of the target revision")
 	cmd.MarkFlagsMutuallyExclusive("repo", "revision")
 }
 

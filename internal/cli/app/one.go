@@ -104,8 +104,8 @@ type someObjects struct {
 // addFlags registers what is the same for all of them; dryRun is the help of --dry-run.
 func (o *someObjects) addFlags(flags *pflag.FlagSet, dryRun string) {
 	flags.BoolVar(&o.dryRun, "dry-run", false, dryRun)
-	flags.StringVar(&o.reason, "reason", "", "why, for those who look at the application later")
-	flags.BoolVar(&o.async, "async", false, "only ask, do not wait for the end of the operation")
+	flags.StringVar(&o.reason, "reason", "", "reason, for later readers")
+	flags.BoolVar(&o.async, "async", false, "do not wait for the end of the operation")
 	addTimeout(flags, &o.timeout)
 }
 

@@ -26,7 +26,7 @@ func newRefreshCmd(common *connect.Common) *cobra.Command {
 	o := refreshOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:     "refresh NAME...",
-		Short:   "Look at Git and the cluster again, now",
+		Short:   "Read Git and the cluster again, now",
 		Example: "  slipway app refresh web\n  slipway app refresh web --hard",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -86,7 +86,7 @@ func completeObjects(common *connect.Common) cobra.CompletionFunc {
 
 func newResourceCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "resource", Short: "One object of an application, through a server: look at it, change it, delete it",
+		Use: "resource", Short: "One object of an application, through a server: show, change or delete it",
 		Example: "  slipway app resource get web apps/Deployment:web\n  slipway app resource delete web Pod:shop/web-5d9c7b6d4f-x2x9z",
 	}
 	cmd.AddCommand(newResourceGetCmd(common), newResourcePatchCmd(common), newResourceDeleteCmd(common))
@@ -127,7 +127,7 @@ func newResourcePatchCmd(common *connect.Common) *cobra.Command {
 	var req api.ResourcePatch
 	var text, file string
 	cmd := &cobra.Command{
-		Use: "patch NAME OBJECT", Short: "Change an object in the cluster; where self-heal is on, it is put back", Args: cobra.ExactArgs(2),
+		Use: "patch NAME OBJECT", Short: "Change an object in the cluster; self-heal, if on, reverts it", Args: cobra.ExactArgs(2),
 		Example:           `  slipway app resource patch web apps/Deployment:web --patch '{"spec":{"replicas":3}}' --reason 'sale'`,
 		ValidArgsFunction: completeObjects(common),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -153,7 +153,7 @@ func newResourcePatchCmd(common *connect.Common) *cobra.Command {
 	cmd.Flags().StringVar(&file, "patch-file", "", "`file` with it, - for standard input")
 	cmd.Flags().StringVar(&req.Type, "type", "merge", "`merge|json|strategic`")
 	cmd.Flags().StringVar(&req.Reason, "reason", "", "why, for the audit")
-	cmd.Flags().BoolVar(&req.DryRun, "dry-run", false, "let the API server check it, but write nothing")
+	cmd.Flags().BoolVar(&req.DryRun, "dry-run", false, "only validate at the API server, and write nothing")
 	cmd.MarkFlagsMutuallyExclusive("patch", "patch-file")
 	cmd.MarkFlagsOneRequired("patch", "patch-file")
 	return cmd
@@ -194,7 +194,7 @@ func readPatch(common *connect.Common, text, file string) (json.RawMessage, erro
 func newResourceDeleteCmd(common *connect.Common) *cobra.Command {
 	var req api.ResourceDelete
 	cmd := &cobra.Command{
-		Use: "delete NAME OBJECT", Short: "Delete an object in the cluster; what Git wants comes back with the next sync", Args: cobra.ExactArgs(2),
+		Use: "delete NAME OBJECT", Short: "Delete an object in the cluster; the next sync creates objects of Git again", Args: cobra.ExactArgs(2),
 		Example: "  slipway app resource delete web Pod:shop/web-5d9c7b6d4f-x2x9z --reason 'it hangs'", ValidArgsFunction: completeObjects(common),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return onObject(cmd.Context(), common, args, func(ctx context.Context, app client.Application, ref api.ResourceRef) error {
@@ -207,8 +207,8 @@ func newResourceDeleteCmd(common *connect.Common) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&req.Force, "force", false, "do not wait for its end")
-	cmd.Flags().BoolVar(&req.Orphan, "orphan", false, "leave what belongs to it")
+	cmd.Flags().BoolVar(&req.Orphan, "orphan", false, "keep the objects that it owns")
 	cmd.Flags().StringVar(&req.Reason, "reason", "", "why, for the audit")
-	cmd.Flags().BoolVar(&req.DryRun, "dry-run", false, "let the API server check it, but delete nothing")
+	cmd.Flags().BoolVar(&req.DryRun, "dry-run", false, "only validate at the API server, and delete nothing")
 	return cmd
 }

@@ -28,7 +28,7 @@ func newRestoreCmd(common *connect.Common) *cobra.Command {
 		Short: "Bring back objects that an earlier deployment had and that are gone",
 		Long: "Apply objects, named as [GROUP/]KIND:[NAMESPACE/]NAME, as the newest deployment made them that had all of them, or\n" +
 			"the deployment of --from. They are not pruned until Git has them again. With --from and no object, all that this\n" +
-			"deployment had and that is gone. Without either, or with --list, list what could be brought back.\n" +
+			"deployment had and that is gone. Without either, or with --list, list what could be restored.\n" +
 			"What an object held besides its manifest, such as the data of a volume, does not come back.",
 		Example: "  slipway app restore web --list\n  slipway app restore web ConfigMap:shop/settings\n  slipway app restore web --from 3",
 		Args:    cobra.MinimumNArgs(1),
@@ -37,9 +37,9 @@ func newRestoreCmd(common *connect.Common) *cobra.Command {
 			return restoreRun(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().BoolVar(&o.list, "list", false, "list what could be brought back")
+	cmd.Flags().BoolVar(&o.list, "list", false, "list what could be restored")
 	cmd.Flags().StringVar(&o.from, "from", "", "`id` of the deployment to take the objects from; slipway app history lists them")
-	o.addFlags(cmd.Flags(), "only say what would be brought back")
+	o.addFlags(cmd.Flags(), "only list what would be restored")
 	return cmd
 }
 

@@ -20,7 +20,7 @@ func newDriftRevertCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "revert NAME [OBJECT...]",
 		Short: "Revert changes made in the cluster",
-		Long: "Sync the objects that drifted, or only those that are named as [GROUP/]KIND:[NAMESPACE/]NAME, without\n" +
+		Long: "Sync the objects that drifted, or only those given as [GROUP/]KIND:[NAMESPACE/]NAME, without\n" +
 			"hooks and without deleting anything. Allowed drift of them is no longer allowed.\n" +
 			"Exit code 1 when the operation failed, 3 when it is not over in time.",
 		Example: "  slipway app drift revert web\n  slipway app drift revert web apps/Deployment:shop/web",
@@ -30,7 +30,7 @@ func newDriftRevertCmd(common *connect.Common) *cobra.Command {
 			return driftRevertRun(cmd.Context(), o)
 		},
 	}
-	o.addFlags(cmd.Flags(), "only list what would be put back")
+	o.addFlags(cmd.Flags(), "only list what would be reverted")
 	return cmd
 }
 

@@ -32,8 +32,8 @@ func newRollbackCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollback NAME [ID]",
 		Short: "Go back to an earlier deployment, and stay there until Git has something newer",
-		Long: "Deploy again what an earlier deployment was, as `slipway app history` lists them; without ID, the one before the\n" +
-			"present one. It works while automated sync is on: the application stays pinned there, and what Git says now is in\n" +
+		Long: "Deploy an earlier deployment of `slipway app history` again; without ID, the one before the\n" +
+			"present one. It works while automated sync is on: the application stays pinned there, and the present revision in Git is in\n" +
 			"quarantine, until a commit changes what the application renders, or until `slipway app unpin`.\n" +
 			"Exit code 3 when it is not over in time, or is held.",
 		Example: "  slipway app rollback web --reason 'orders are lost'\n  slipway app rollback web 3\n  slipway app rollback web --revision 1f2e3d4",
@@ -47,9 +47,9 @@ func newRollbackCmd(common *connect.Common) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&o.revision, "revision", "", "the newest deployment of this `commit`, instead of an id; a prefix of 7 or more will do")
-	cmd.Flags().StringVar(&o.reason, "reason", "", "why, for those who look at the application later")
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say which deployment it would be")
-	cmd.Flags().BoolVar(&o.async, "async", false, "only ask, do not wait until it is deployed")
+	cmd.Flags().StringVar(&o.reason, "reason", "", "reason, for later readers")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only print the deployment")
+	cmd.Flags().BoolVar(&o.async, "async", false, "do not wait until it is deployed")
 	addTimeout(cmd.Flags(), &o.timeout)
 	return cmd
 }

@@ -29,8 +29,8 @@ func newSyncCmd(common *connect.Common) *cobra.Command {
 	o := syncOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "sync NAME...",
-		Short: "Bring the cluster to what Git says, now",
-		Long: "Ask for a sync, say what it is doing until the operation has ended, and print what it did to each object.\n" +
+		Short: "Bring the cluster to the desired state in Git",
+		Long: "Request a sync, show its progress until the operation has ended, and print the result for each object.\n" +
 			"Exit code 1 when the operation failed, 3 when it is not over in time.",
 		Example: "  slipway app sync web\n" +
 			"  slipway app sync web --revision v1.2.0 --prune\n" +
@@ -47,7 +47,7 @@ func newSyncCmd(common *connect.Common) *cobra.Command {
 	flags := cmd.Flags()
 	o.addFlags(flags)
 	flags.BoolVar(&o.wait, "wait", false, "afterwards, also wait until the application is healthy")
-	flags.BoolVar(&o.async, "async", false, "only ask, do not wait for the end of the operation")
+	flags.BoolVar(&o.async, "async", false, "do not wait for the end of the operation")
 	addTimeout(flags, &o.timeout)
 	cmd.MarkFlagsMutuallyExclusive("wait", "async")
 	return cmd

@@ -26,7 +26,7 @@ func newTerminateCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "terminate-op NAME",
 		Short: "End the operation under way, before it is done",
-		Long: "Ask the agent to end the operation: hooks that run are deleted, what was applied stays, and no further attempt is\n" +
+		Long: "Ask the agent to end the operation: running hooks are deleted, applied objects stay, and no further attempt is\n" +
 			"made. An operation that was requested and has not begun is cancelled.",
 		Example: "  slipway app terminate-op web\n  slipway app terminate-op web --async",
 		Args:    cobra.ExactArgs(1),
@@ -35,9 +35,9 @@ func newTerminateCmd(common *connect.Common) *cobra.Command {
 			return terminateRun(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what would be ended")
-	cmd.Flags().StringVar(&o.reason, "reason", "", "why, for the audit of a server")
-	cmd.Flags().BoolVar(&o.async, "async", false, "only ask, do not wait for the end of the operation")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only print what would be ended")
+	cmd.Flags().StringVar(&o.reason, "reason", "", "reason, for the audit log of a server")
+	cmd.Flags().BoolVar(&o.async, "async", false, "do not wait for the end of the operation")
 	addTimeout(cmd.Flags(), &o.timeout)
 	return cmd
 }

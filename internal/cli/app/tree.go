@@ -26,7 +26,7 @@ func newTreeCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tree NAME",
 		Short: "Show the objects of an application and what they own: ReplicaSets, Pods, Jobs, ...",
-		Long: "Show the objects of an application and what they own. With --follow, through a server, go on with a line for each object\n" +
+		Long: "Show the objects of an application and what they own. With --follow, through a server, continue with a line for each object\n" +
 			"that is added, changed or removed, until it is interrupted.",
 		Example: "  slipway app tree web\n  slipway app tree web -o json\n  slipway app tree web --follow",
 		Args:    cobra.ExactArgs(1),

@@ -26,10 +26,10 @@ func newUnpinCmd(common *connect.Common) *cobra.Command {
 	o := unpinOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "unpin NAME",
-		Short: "End a rollback: go by what Git says again",
-		Long: "Remove the pin that `slipway app rollback` has set, and wait until the agent goes by it. Where automated sync is on,\n" +
-			"what Git says now is deployed, also what was in quarantine; `slipway app wait` waits for that.\n" +
-			"Exit code 3 when the agent has not taken notice in time.",
+		Short: "End a rollback: follow Git again",
+		Long: "Remove the pin that `slipway app rollback` has set, and wait until the agent follows it. Where automated sync is on,\n" +
+			"the present revision in Git is deployed, even if it was in quarantine; `slipway app wait` waits for that.\n" +
+			"Exit code 3 when the agent has not reacted in time.",
 		Example: "  slipway app unpin web\n  slipway app unpin web --dry-run",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -37,9 +37,9 @@ func newUnpinCmd(common *connect.Common) *cobra.Command {
 			return unpinRun(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what the application is pinned to")
-	cmd.Flags().StringVar(&o.reason, "reason", "", "why, for the audit of a server")
-	cmd.Flags().BoolVar(&o.async, "async", false, "only ask, do not wait until the agent goes by it")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only print the pin of the application")
+	cmd.Flags().StringVar(&o.reason, "reason", "", "reason, for the audit log of a server")
+	cmd.Flags().BoolVar(&o.async, "async", false, "do not wait until the agent follows it")
 	addTimeout(cmd.Flags(), &o.timeout)
 	return cmd
 }

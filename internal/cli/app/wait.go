@@ -43,7 +43,7 @@ func newWaitCmd(common *connect.Common) *cobra.Command {
 			return waitRun(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().BoolVar(&o.synced, "synced", false, "wait until the cluster is at what Git says")
+	cmd.Flags().BoolVar(&o.synced, "synced", false, "wait until the cluster matches Git")
 	cmd.Flags().BoolVar(&o.healthy, "healthy", false, "wait until every object is healthy")
 	cmd.Flags().BoolVar(&o.operation, "operation", false, "wait until no operation is requested or running")
 	cmd.Flags().StringVar(&o.revision, "revision", "", "and until this `commit` is the one compared with; a prefix of 7 or more will do")
@@ -193,5 +193,5 @@ func tooLate(waiting map[string]string, timeout time.Duration) error {
 	for _, name := range names {
 		texts = append(texts, fmt.Sprintf("%s is %s", name, waiting[name]))
 	}
-	return iostream.NotYetf("after %s %s; `slipway app why %s` says why", timeout, strings.Join(texts, "; "), names[0])
+	return iostream.NotYetf("after %s %s; `slipway app why %s` shows why", timeout, strings.Join(texts, "; "), names[0])
 }

@@ -33,12 +33,12 @@ func newWhyCmd(common *connect.Common) *cobra.Command {
 	o := whyOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "why NAME | -f FILE",
-		Short: "Say why an application is as it is, since when, and what would change that",
-		Long: "Say on one screen in what state an application is, for what reason, since when, and which command or commit would\n" +
+		Short: "Explain the state of an application, since when, and what would change it",
+		Long: "Show on one screen the state of an application, the reason, since when, and which command or commit would\n" +
 			"change it. The most important reason comes first. Where an object is not well, its pods, claims and Events are read, and the\n" +
 			"first thing that fails is named with what shows it. --logs adds the last lines of containers that fail: these may hold\n" +
 			"anything, and take the right to read logs. With -f the answer is made from a file that holds the Application, and its\n" +
-			"AppProject where sync windows matter; no cluster is read then. Exit code 1 when there is no such application.",
+			"AppProject if sync windows matter; then no cluster is read. Exit code 1 when there is no such application.",
 		Example: "  slipway app why web\n  slipway app why web --logs\n  slipway app why web -o json\n  kubectl -n argocd get application web -o yaml | slipway app why -f -",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -26,12 +26,12 @@ type options struct {
 }
 
 func (o *options) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.Actor, "actor", "", "only what this `user`, service account or agent did")
+	flags.StringVar(&o.Actor, "actor", "", "only actions of this `user`, service account or agent")
 	flags.StringVar(&o.Action, "action", "", "only this `action`, such as application.sync; with a dot at the end all of a noun")
-	flags.StringVar(&o.ObjectType, "type", "", "only what was done with objects of this `type`, such as application")
-	flags.StringVar(&o.ObjectID, "object", "", "only what was done with the object of this `id`")
+	flags.StringVar(&o.ObjectType, "type", "", "only actions on objects of this `type`, such as application")
+	flags.StringVar(&o.ObjectID, "object", "", "only actions on the object with this `id`")
 	flags.StringVar(&o.Outcome, "outcome", "", "only what ended like this: `succeeded|failed|denied`")
-	flags.StringVar(&o.RequestID, "request", "", "only what the request of this `id` did")
+	flags.StringVar(&o.RequestID, "request", "", "only actions of the request with this `id`")
 	flags.StringVar(&o.from, "from", "", "only from this `time` on: RFC 3339, or how long ago, such as 24h")
 	flags.StringVar(&o.to, "to", "", "only before this `time`: RFC 3339, or how long ago")
 }
@@ -72,7 +72,7 @@ func NewCmd(common *connect.Common) *cobra.Command {
 func newListCmd(common *connect.Common) *cobra.Command {
 	o := options{Common: common}
 	cmd := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List what was done, the newest first", Args: cobra.NoArgs,
+		Use: "list", Aliases: []string{"ls"}, Short: "List actions, the newest first", Args: cobra.NoArgs,
 		Example: "  slipway audit list --actor ada --from 24h\n  slipway audit list --object account.prod/argocd/shop -o json",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return listRun(cmd.Context(), o) },
 	}

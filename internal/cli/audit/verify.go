@@ -32,15 +32,15 @@ func newVerifyCmd(common *connect.Common) *cobra.Command {
 	o := verifyOptions{Common: common}
 	cmd := &cobra.Command{
 		Use: "verify", Short: "Check that no entry was changed, removed or put in; exit code 3 if one was", Args: cobra.NoArgs,
-		Long: "Check that no entry of the audit was changed, removed or put in: the server's, or with --file those of an export,\n" +
+		Long: "Check that no entry of the audit log was changed, removed or inserted: the server's, or with --file those of an export,\n" +
 			"without a server. The export must have all entries from one on, so --from is the only filter it may be made with: an entry\n" +
 			"that a filter left out looks like one that was removed. Only --head finds that the newest entries are missing.\n" +
-			"Exit code 3 if the audit is not whole.",
+			"Exit code 3 if the audit log is not intact.",
 		Example: "  slipway audit verify\n  slipway audit verify -o json    # keep the head elsewhere: then removed newest entries show too\n" +
 			"  slipway audit export --file audit.jsonl && slipway audit verify --file audit.jsonl",
 		RunE: func(cmd *cobra.Command, _ []string) error { return verifyRun(cmd.Context(), o) },
 	}
-	cmd.Flags().StringVar(&o.head, "head", "", "`hash` of an entry that was the newest at an earlier time: it has to be there still")
+	cmd.Flags().StringVar(&o.head, "head", "", "`hash` of an entry that was the newest at an earlier time: it must still exist")
 	cmd.Flags().StringVar(&o.file, "file", "", "`export` in JSON lines to check instead, without a server; - for standard input")
 	return cmd
 }

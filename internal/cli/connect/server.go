@@ -233,7 +233,7 @@ func (s *Server) TheAgent(ctx context.Context) (api.Agent, error) {
 	case len(all) == 0:
 		return api.Agent{}, fmt.Errorf("server %s has no agent that you may see; make one with `slipway agent create NAME`", s.Name.Server)
 	}
-	return api.Agent{}, iostream.Usagef("say which agent, with --agent: one of %s", strings.Join(ids[:min(len(ids), 20)], ", "))
+	return api.Agent{}, iostream.Usagef("choose an agent with --agent: one of %s", strings.Join(ids[:min(len(ids), 20)], ", "))
 }
 
 // PlaceAt puts an object that says no namespace into that of an agent.

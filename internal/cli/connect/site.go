@@ -102,10 +102,10 @@ func (c *Common) signedIn(contexts *remote.Contexts) (*Server, error) {
 		return nil, err
 	}
 	if chosen.Insecure {
-		c.Sayf("warning: the certificate of %s is not checked (insecure): anybody on the way can pretend to be it", chosen.Server)
+		c.Sayf("warning: the certificate of %s is not checked (insecure): an attacker on the network can impersonate it", chosen.Server)
 	}
 	to = to.OnWait(func(cmd api.Command) {
-		c.Sayf("agent %s has not answered yet; waiting until %s. Ctrl-C ends the waiting, not the request; `slipway agent get %s` says how the agent is",
+		c.Sayf("agent %s has not answered yet; waiting until %s. Ctrl-C ends the waiting, not the request; `slipway agent get %s` shows the state of the agent",
 			cmd.Agent, cmd.Deadline.UTC().Format(time.RFC3339), cmd.Agent)
 	})
 	return &Server{Client: to, Name: chosen, agent: c.Agent}, nil

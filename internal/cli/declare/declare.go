@@ -56,7 +56,7 @@ func applicationSet() *kind {
 	return &kind{
 		use: "appset", called: "application set", aliases: []string{"applicationset", "appsets"},
 		short: "ApplicationSets, which are kept and shown",
-		long: "ApplicationSets, in a namespace of a cluster or at a server. Slipway keeps and shows them, and makes no Applications of them\n" +
+		long: "ApplicationSets, in a namespace of a cluster or at a server. Slipway keeps and shows them, and generates no Applications from them\n" +
 			"yet: only the ApplicationSet controller of an Argo CD in the cluster does.",
 		kind: v1alpha1.KindApplicationSet, plural: v1alpha1.ResourceApplicationSets, objects: (*client.Client).ApplicationSets,
 		example: "shops", header: []string{"PROJECT", "GENERATORS", "APPLICATIONS"}, cascades: true,
@@ -187,9 +187,9 @@ func (k *kind) create(common *connect.Common) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&o.file, "file", "f", "", "manifest `file` with one or more of them, - for standard input")
-	flags.BoolVar(&o.upsert, "upsert", false, "change it where it exists already")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "let the API server check it, but write nothing")
-	flags.StringVar(&o.reason, "reason", "", "why, for the audit of a server")
+	flags.BoolVar(&o.upsert, "upsert", false, "update it if it exists")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "only validate at the API server, and write nothing")
+	flags.StringVar(&o.reason, "reason", "", "reason, for the audit log of a server")
 	if k.flags != nil {
 		cmd.Use, cmd.Short, cmd.Args = "create NAME | -f FILE", "Create one from flags or from a manifest", cobra.MaximumNArgs(1)
 		cmd.Example = fmt.Sprintf("  slipway %s create %s --source-repo 'https://git.example.org/shop/*' --dest in-cluster,shop-*\n", k.use, k.example) + cmd.Example
@@ -298,14 +298,14 @@ func (k *kind) remove(common *connect.Common) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	if k.cascades {
-		flags.BoolVar(&o.cascade, "cascade", true, "also delete the Applications that it made, and with them what they deployed where their finalizers say so")
+		flags.BoolVar(&o.cascade, "cascade", true, "also delete its Applications, and with them their objects if their finalizers require it")
 	} else {
-		cmd.Short = "Delete some; what applications are of only with --force"
-		flags.BoolVar(&o.force, "force", false, "delete it although applications are of it")
+		cmd.Short = "Delete some; those that applications belong to only with --force"
+		flags.BoolVar(&o.force, "force", false, "delete it although applications belong to it")
 	}
 	flags.BoolVar(&o.forget, "forget", false, "at a server: delete only its copy, of a resource that the agent no longer reports")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "only check whether it could be deleted")
-	flags.StringVar(&o.reason, "reason", "", "why, for the audit of a server")
+	flags.StringVar(&o.reason, "reason", "", "reason, for the audit log of a server")
 	cmd.MarkFlagsMutuallyExclusive("forget", "dry-run")
 	return cmd
 }

@@ -29,7 +29,7 @@ func (k *kind) edit(common *connect.Common) *cobra.Command {
 	o := editOptions{Common: common}
 	cmd := &cobra.Command{
 		Use: "edit NAME", Short: "Change one in an editor, or from a file", Args: cobra.ExactArgs(1), ValidArgsFunction: k.complete(common),
-		Long: "Open the resource in $VISUAL, $EDITOR or vi, and write what was made of it. With -f, a file takes the editor's place: it has\n" +
+		Long: "Open the resource in $VISUAL, $EDITOR or vi, and write your changes. With -f, a file replaces the editor: it has\n" +
 			"to be what `slipway " + k.use + " get " + k.example + " -o yaml` printed, changed. Removed fields are deleted; a change by another user in the meantime\n" +
 			"is an error, and nothing is lost.",
 		Example: fmt.Sprintf("  slipway %s edit %s\n  EDITOR=nano slipway %s edit %s --reason 'a new team'\n  slipway %s edit %s -f %s.yaml --dry-run",
@@ -40,8 +40,8 @@ func (k *kind) edit(common *connect.Common) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&o.file, "file", "f", "", "manifest `file` to change it to, - for standard input")
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "let the API server check it, but write nothing")
-	cmd.Flags().StringVar(&o.reason, "reason", "", "why, for the audit of a server")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only validate at the API server, and write nothing")
+	cmd.Flags().StringVar(&o.reason, "reason", "", "reason, for the audit log of a server")
 	return cmd
 }
 

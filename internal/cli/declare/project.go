@@ -17,8 +17,8 @@ import (
 func project() *kind {
 	return &kind{
 		use: "proj", called: "Argo project", aliases: []string{"appproject", "projs"},
-		short: "AppProjects, which say what Applications may read and where they may deploy",
-		long: "AppProjects, in a namespace of a cluster or at a server: what their Applications may read, and where they may deploy what.\n" +
+		short: "AppProjects, which control what Applications may read and where they may deploy",
+		long: "AppProjects, in a namespace of a cluster or at a server: what their Applications may read, and what they may deploy where.\n" +
 			"What a server calls a project is another thing: `slipway project`.",
 		kind: v1alpha1.KindAppProject, plural: v1alpha1.ResourceAppProjects, objects: (*client.Client).ArgoProjects,
 		example: "shop", header: []string{"DESCRIPTION", "SOURCES", "DESTINATIONS", "WINDOWS"}, flags: projectFlags, used: applicationsOf,
@@ -60,10 +60,10 @@ func applicationsOf(ctx context.Context, cluster *connect.Cluster, project strin
 }
 
 func projectFlags(flags *pflag.FlagSet) build {
-	description := flags.String("description", "", "`text` that says what it is for")
+	description := flags.String("description", "", "`text` that describes it")
 	sources := flags.StringArray("source-repo", nil, "`address` or pattern of repositories that may be read; repeat for several (default none)")
 	dests := flags.StringArray("dest", nil, "`CLUSTER,NAMESPACE`: name or address of a cluster, and namespace, or patterns of them; repeat for several (default none)")
-	namespaces := flags.StringArray("source-namespace", nil, "`namespace` or pattern of Applications elsewhere that may be of it; repeat for several")
+	namespaces := flags.StringArray("source-namespace", nil, "`namespace` or pattern of Applications elsewhere that may belong to it; repeat for several")
 	kinds := flags.StringArray("allow-cluster-resource", nil, "`[GROUP/]KIND` without a namespace that may be deployed, or a pattern; repeat for several (default none)")
 	return func(name string) (*unstructured.Unstructured, error) {
 		spec := map[string]any{}

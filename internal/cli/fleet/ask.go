@@ -38,7 +38,7 @@ func newAskCmd(common *connect.Common, verb, short, example string, fill func(*c
 	o := askOptions{Common: common}
 	cmd := &cobra.Command{
 		Use: verb + " [APPLICATION...]", Short: short,
-		Long: short + ": those that a filter leaves now, those that are named, or with --all every one that you may do this\n" +
+		Long: short + ": those that a filter matches now, the named ones, or with --all every one that you may do this\n" +
 			"with. The server makes a job of it, which goes on without this command: Ctrl-C ends the watching, not the job.\n" +
 			"Exit code 1 when an application failed or was refused, or the job was stopped; 3 when it is not over in time.",
 		Example: example,
@@ -51,9 +51,9 @@ func newAskCmd(common *connect.Common, verb, short, example string, fill func(*c
 	flags.IntVar(&o.concurrency, "concurrency", api.DefaultJobLimit, "how many at a time, at most "+strconv.Itoa(api.MaxJobLimit))
 	flags.IntVar(&o.maxFailures, "max-failures", 0, "after how many that failed or were refused nothing more is begun; 0 for never")
 	flags.DurationVar(&o.each, "each", api.DefaultJobTimeout*time.Second, "how long one application may take")
-	flags.StringVar(&o.reason, "reason", "", "why, for the audit and for those who look at the applications later")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "only list the applications that it would be done with")
-	flags.BoolVar(&o.async, "async", false, "only ask, do not wait for the end of the job, and print its id")
+	flags.StringVar(&o.reason, "reason", "", "reason, for the audit log and for later readers")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "only list the applications")
+	flags.BoolVar(&o.async, "async", false, "do not wait for the end of the job, and print its id")
 	flags.DurationVar(&o.timeout, "timeout", 0, "how long to wait; 0 waits without end. The job goes on after it")
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "async")
 	more := fill(cmd)
@@ -83,7 +83,7 @@ func newSyncCmd(common *connect.Common) *cobra.Command {
 		flags.BoolVar(&how.Prune, "prune", false, "delete objects that are no longer wanted")
 		flags.BoolVar(&how.Force, "force", false, "recreate objects that cannot be changed in place")
 		flags.BoolVar(&how.Replace, "replace", false, "replace objects instead of merging into them (sync option Replace=true)")
-		flags.BoolVar(&how.ServerSide, "server-side", false, "apply on the server, also where the application says otherwise (sync option ServerSideApply=true)")
+		flags.BoolVar(&how.ServerSide, "server-side", false, "use server-side apply, even if the application does not (sync option ServerSideApply=true)")
 		flags.BoolVar(&how.ApplyOnly, "apply-only", false, "run no hooks")
 		flags.StringArrayVar(&how.Options, "sync-option", nil, "`Name=value` to use for this sync in place of the applications' own options")
 		return func(r *api.JobRequest) error {
@@ -96,7 +96,7 @@ func newSyncCmd(common *connect.Common) *cobra.Command {
 func newRefreshCmd(common *connect.Common) *cobra.Command {
 	example := "  slipway fleet refresh --agent prod\n  slipway fleet refresh --repo https://git.example.org/shop.git --hard --reason 'the chart was republished'"
 	return newAskCmd(common, "refresh", "Look at Git and the clusters again for many applications", example, func(cmd *cobra.Command) func(*api.JobRequest) error {
-		hard := cmd.Flags().Bool("hard", false, "use no cache: render again and ask the API server about every object")
+		hard := cmd.Flags().Bool("hard", false, "use no cache: render again and compare every object at the API server")
 		return func(r *api.JobRequest) error {
 			r.Action = api.JobRefresh
 			if *hard {
@@ -130,7 +130,7 @@ func (o *askOptions) request() (r api.JobRequest, err error) {
 	case o.given() && o.all:
 		return r, iostream.Usagef("--all is for no filter at all: leave one of them out")
 	case len(o.applications) == 0 && !o.given() && !o.all:
-		return r, iostream.Usagef("say which applications: with a filter, by name, or --all; --dry-run lists them")
+		return r, iostream.Usagef("choose applications with a filter, by name, or --all; --dry-run lists them")
 	case len(o.applications) > 0 && len(o.except) > 0:
 		return r, iostream.Usagef("--except is for a filter or --all: leave out the names in its place")
 	case len(o.except) > api.MaxJobExcept:
@@ -160,7 +160,7 @@ func askRun(ctx context.Context, o *askOptions, request api.JobRequest) error {
 		}
 		// A saved filter can be empty; then it is every application, which the user must request.
 		if words(&filter) == "" && !o.all {
-			return iostream.Usagef("saved filter %s leaves every application: say --all in its place if that is meant", o.view)
+			return iostream.Usagef("saved filter %s matches every application: use --all instead if that is intended", o.view)
 		}
 		request.Filter = &filter
 	}

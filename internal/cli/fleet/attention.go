@@ -31,7 +31,7 @@ func newAttentionCmd(common *connect.Common) *cobra.Command {
 		Example: "  slipway fleet attention\n  slipway fleet attention --kind SourceError,SyncFailed --scope org.acme\n  slipway fleet attention --agent prod -o json",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return attentionRun(cmd.Context(), &o) },
 	}
-	cmd.Flags().StringVar(&o.scope, "scope", "", "only what is of this `scope` or inside it")
+	cmd.Flags().StringVar(&o.scope, "scope", "", "only those of this `scope` or below it")
 	cmd.Flags().StringVar(&o.agent, "agent", "", "only this `agent` and its applications, by id or name")
 	cmd.Flags().StringSliceVar(&o.kinds, "kind", nil, "only `SourceError|Degraded|SyncFailed|Held|AgentAway|AgentDegraded|OutOfSync|NeverDeployed`; with commas, any of them")
 	cmd.Flags().IntVar(&o.limit, "limit", 20, "how many rows at most, from 1 to 100; as many again of applications that were never deployed")

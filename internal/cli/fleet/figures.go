@@ -30,9 +30,9 @@ func (o *measured) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.app, "app", "", "only the `application` NAME, NAMESPACE/NAME or AGENT/NAMESPACE/NAME")
 	flags.StringVar(&o.agent, "agent", "", "only applications of this `agent`, by id or name")
 	flags.StringVar(&o.f.ArgoProject, "project", "", "only those of this Argo `project`")
-	flags.StringVar(&o.service, "service", "", "only what was of this `service` then, by id or name")
-	flags.StringVar(&o.environment, "environment", "", "only what was of this `environment` then, by id or name")
-	flags.StringVar(&o.scope, "scope", "", "only what was of this `scope` or inside it")
+	flags.StringVar(&o.service, "service", "", "only those of this `service` at that time, by id or name")
+	flags.StringVar(&o.environment, "environment", "", "only those of this `environment` at that time, by id or name")
+	flags.StringVar(&o.scope, "scope", "", "only those of this `scope` at that time, or below it")
 }
 
 // filter is what is asked of a server.

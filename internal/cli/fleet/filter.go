@@ -43,11 +43,11 @@ type choice struct {
 func (o *choice) addFlags(common *connect.Common, cmd *cobra.Command, saved bool) {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	if saved {
-		flags.StringVar(&o.view, "view", "", "begin with the saved filter of this `name`; what else is given takes the place of what it says")
+		flags.StringVar(&o.view, "view", "", "start from the saved filter of this `name`; other flags override it")
 	}
 	flags.StringVar(&o.Search, "search", "", "only applications with this `text` in name, namespace, repository or cluster")
 	flags.StringSliceVarP(&o.labels, "selector", "l", nil, "only those with this `label`, key=value or key; with commas, or repeated, all of them")
-	flags.StringVar(&o.scope, "scope", "", "only what is of this `scope` or inside it")
+	flags.StringVar(&o.scope, "scope", "", "only those of this `scope` or below it")
 	flags.StringVar(&o.Agent, "agent", "", "only those of this `agent`, by id or name")
 	flags.StringVar(&o.Cluster, "cluster", "", "only those that deploy to this `cluster`, by name or address")
 	flags.StringVarP(&o.Namespace, "namespace", "n", "", "only Applications in this `namespace`")
@@ -62,7 +62,7 @@ func (o *choice) addFlags(common *connect.Common, cmd *cobra.Command, saved bool
 	flags.StringSliceVar(&o.Health, "health", nil, "only `Healthy|Progressing|Degraded|Suspended|Missing|Unknown`; with commas, any of them")
 	flags.StringSliceVar(&o.Phase, "phase", nil, "only those whose last operation is `Running|Terminating|Succeeded|Failed|Error`; with commas, any of them")
 	flags.StringSliceVar(&o.Attention, "attention", nil, "only those that need attention: `SourceError|Degraded|SyncFailed|Held|OutOfSync|NeverDeployed`; with commas, any of them")
-	flags.BoolVar(&o.Held, "held", false, "only those whose sync or deletion is held: by a sync window, or until a person confirms it")
+	flags.BoolVar(&o.Held, "held", false, "only those whose sync or deletion is held: by a sync window, or until a user confirms it")
 	flags.BoolVar(&o.Stale, "stale", false, "only those whose state may be out of date: their agent is away, or no longer reports them")
 	flags.StringVar(&o.DriftOlder, "drift-older", "", "only those that are out of sync for longer than this `time`: 90m, 36h, 7d")
 	flags.StringVar(&o.Since, "since", "", "only those whose last operation ended within this `time` before now")

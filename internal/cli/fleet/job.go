@@ -16,7 +16,7 @@ import (
 
 func newJobCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "job", Aliases: []string{"jobs"}, Short: "Jobs, which do the same with many applications",
+		Use: "job", Aliases: []string{"jobs"}, Short: "Jobs, which run one operation on many applications",
 		Example: "  slipway job list --state running\n  slipway job stop b7k2m4x6q3w5",
 	}
 	cmd.AddCommand(newJobListCmd(common), newJobGetCmd(common), newJobStopCmd(common))
@@ -42,7 +42,7 @@ func newJobListCmd(common *connect.Common) *cobra.Command {
 	o.names.addFlags(common, flags, "jobs")
 	flags.StringVar(&o.State, "state", "", "only those that are `running|done|stopped`")
 	flags.BoolVar(&o.mine, "mine", false, "only your own")
-	flags.StringVar(&o.Search, "search", "", "only those with this `text` in id, action, reason or who asked")
+	flags.StringVar(&o.Search, "search", "", "only those with this `text` in id, action, reason or user")
 	flags.IntVar(&o.limit, "limit", api.DefaultLimit, "how many at most; 0 for all")
 	fixed(cmd, "state", states()...)
 	return cmd
@@ -95,7 +95,7 @@ func newJobGetCmd(common *connect.Common) *cobra.Command {
 	o := jobGetOptions{Common: common}
 	cmd := &cobra.Command{
 		Use: "get ID", Short: "Show a job, how far it is, and what came of each application", Args: cobra.ExactArgs(1),
-		Long: "Show a job, how far it is, and what came of each application. With --wait it is followed until it is over, with the exit\n" +
+		Long: "Show a job, its progress, and the result for each application. With --wait, the command follows it to its end, with the exit\n" +
 			"codes of the command that made it.",
 		Example:           "  slipway job get b7k2m4x6q3w5\n  slipway job get b7k2m4x6q3w5 --state failed -o name\n  slipway job get b7k2m4x6q3w5 --wait",
 		ValidArgsFunction: completeJobs(common, ""),
@@ -190,7 +190,7 @@ func newJobStopCmd(common *connect.Common) *cobra.Command {
 	var reason string
 	var dryRun bool
 	cmd := &cobra.Command{
-		Use: "stop ID", Short: "Begin nothing more of a job; what has begun goes on", Args: cobra.ExactArgs(1),
+		Use: "stop ID", Short: "Start no further applications of a job; running ones continue", Args: cobra.ExactArgs(1),
 		Example:           "  slipway job stop b7k2m4x6q3w5 --reason 'the wrong release'",
 		ValidArgsFunction: completeJobs(common, api.JobRunning),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -57,7 +57,7 @@ func newSummaryCmd(common *connect.Common) *cobra.Command {
 		names = append(names, kind.name)
 	}
 	cmd := &cobra.Command{
-		Use: "summary", Short: "Count applications by what they are and how they are", Args: cobra.NoArgs,
+		Use: "summary", Short: "Count applications by their properties and state", Args: cobra.NoArgs,
 		Example: "  slipway fleet summary\n  slipway fleet summary --by health --by drift --environment org.acme.production\n" +
 			"  slipway fleet summary --by version --service checkout -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error { return summaryRun(cmd.Context(), o, names) },

@@ -55,8 +55,8 @@ func newViewSaveCmd(common *connect.Common) *cobra.Command {
 	o := saveOptions{Common: common}
 	cmd := &cobra.Command{
 		Use: "save NAME", Short: "Save a filter under a name, in place of the one of before", Args: cobra.ExactArgs(1),
-		Long: "Save a filter under a name, in place of the one of before. Ages in it are relative: it means the same tomorrow.\n" +
-			"Everyone's take the permission savedview_edit at the account.",
+		Long: "Save a filter under a name, and replace an existing one. Ages in it are relative to the time of use.\n" +
+			"Shared ones require the permission savedview_edit at the account.",
 		Example: "  slipway fleet view save degraded --health Degraded,Missing\n" +
 			"  slipway fleet view save late --drift-older 2h --type Production --everyone --description 'long out of sync'",
 		ValidArgsFunction: completeViews(common),
@@ -66,10 +66,10 @@ func newViewSaveCmd(common *connect.Common) *cobra.Command {
 		},
 	}
 	o.addFlags(common, cmd, false)
-	cmd.Flags().BoolVar(&o.everyone, "everyone", false, "save it for everyone, and not for yourself alone")
-	cmd.Flags().StringVar(&o.description, "description", "", "`text` that says what it is for")
+	cmd.Flags().BoolVar(&o.everyone, "everyone", false, "save it for everyone, not only for yourself")
+	cmd.Flags().StringVar(&o.description, "description", "", "`text` that describes it")
 	cmd.Flags().StringVar(&o.reason, "reason", "", "why, for the audit")
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "let the server check it, but change nothing")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only validate at the server, and change nothing")
 	return cmd
 }
 

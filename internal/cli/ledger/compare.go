@@ -62,7 +62,7 @@ func compareRun(ctx context.Context, o diffOptions, ids []string) error {
 		x := &found.Items[i]
 		text := strings.TrimSuffix(x.Diff, "\n")
 		if text == "" {
-			text = "  the difference is not there: a warning says why"
+			text = "  the difference is missing: a warning gives the reason"
 		}
 		if _, err := fmt.Fprintf(o.Out, "%s %s\n%s\n", objectText(x.LedgerKey), x.Change, text); err != nil {
 			return err

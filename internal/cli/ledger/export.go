@@ -75,7 +75,7 @@ func exportRun(ctx context.Context, o entries, format, file string) error {
 
 func newVerifyCmd(common *connect.Common) *cobra.Command {
 	return &cobra.Command{
-		Use: "verify FILE", Short: "Check that the manifests of an export in tar are those that its entries name; asks no server", Args: cobra.ExactArgs(1),
+		Use: "verify FILE", Short: "Check that the manifests of an export in tar match its entries; needs no server", Args: cobra.ExactArgs(1),
 		Example: "  slipway ledger verify may.tar",
 		RunE:    func(_ *cobra.Command, args []string) error { return verifyRun(common, args[0]) },
 	}

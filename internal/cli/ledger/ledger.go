@@ -41,10 +41,10 @@ func (o *choice) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.app, "app", "", "only the `application` NAME, NAMESPACE/NAME or AGENT/NAMESPACE/NAME")
 	flags.StringVar(&o.Agent, "agent", "", "only applications of this `agent`, by id or name")
 	flags.StringVar(&o.ArgoProject, "project", "", "only those of this Argo `project`")
-	flags.StringVar(&o.Destination, "cluster", "", "only those to this `cluster`, by address or name as the application says it")
-	flags.StringVar(&o.Service, "service", "", "only applications that were linked to this `service` then, by id or name")
-	flags.StringVar(&o.Environment, "environment", "", "only applications that were linked to this `environment` then, by id or name")
-	flags.StringVar(&o.scope, "scope", "", "only what was of this `scope` or inside it")
+	flags.StringVar(&o.Destination, "cluster", "", "only those to this `cluster`, by address or name, as in the application")
+	flags.StringVar(&o.Service, "service", "", "only applications of this `service` at that time, by id or name")
+	flags.StringVar(&o.Environment, "environment", "", "only applications of this `environment` at that time, by id or name")
+	flags.StringVar(&o.scope, "scope", "", "only those of this `scope` at that time, or below it")
 }
 
 func (o *choice) parse() error {
@@ -124,9 +124,9 @@ func (o *entries) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Revision, "revision", "", "only revisions that begin with this `text`")
 	flags.BoolVar(&o.automatic, "automatic", false, "only operations that automated sync started")
 	flags.BoolVar(&o.manual, "manual", false, "only operations that were requested")
-	flags.BoolVar(&o.Changed, "changed", false, "only what changed something")
-	flags.StringVar(&o.from, "from", "", "only what ended from this `time` on: RFC 3339, a date, or how long ago, such as 24h")
-	flags.StringVar(&o.to, "to", "", "only what ended before this `time`")
+	flags.BoolVar(&o.Changed, "changed", false, "only operations that changed something")
+	flags.StringVar(&o.from, "from", "", "only operations that ended from this `time` on: RFC 3339, a date, or how long ago, such as 24h")
+	flags.StringVar(&o.to, "to", "", "only operations that ended before this `time`")
 }
 
 func (o *entries) parse(now time.Time) error {

@@ -78,7 +78,7 @@ type showOptions struct {
 func newShowCmd(common *connect.Common) *cobra.Command {
 	o := showOptions{Common: common}
 	cmd := &cobra.Command{
-		Use: "show ID", Short: "Show what one operation was asked, decided, rendered and changed", Args: cobra.ExactArgs(1),
+		Use: "show ID", Short: "Show the request, decisions, manifests and changes of one operation", Args: cobra.ExactArgs(1),
 		Example: "  slipway ledger show 6b1f0c5a9d2e4f708192a3b4c5d6e7f8\n  slipway ledger show 6b1f0c5a9d2e4f708192a3b4c5d6e7f8 --manifests",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.id = args[0]

@@ -21,7 +21,7 @@ type shown struct {
 
 func newContextCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "context", Aliases: []string{"contexts"}, Short: "Servers that you are signed in to, and which one commands talk to",
+		Use: "context", Aliases: []string{"contexts"}, Short: "Servers that you are signed in to, and the one that commands use",
 		Example: "  slipway context list\n  slipway context use slipway.example.org",
 	}
 	list := &cobra.Command{
@@ -52,7 +52,7 @@ func newContextCmd(common *connect.Common) *cobra.Command {
 		},
 	}
 	remove := &cobra.Command{
-		Use: "delete NAME...", Short: "Forget contexts; `slipway logout` also makes the token worth nothing", Args: cobra.MinimumNArgs(1),
+		Use: "delete NAME...", Short: "Remove contexts; `slipway logout` also revokes the token", Args: cobra.MinimumNArgs(1),
 		Example: "  slipway context delete slipway.example.org", ValidArgsFunction: completeContexts,
 		RunE: func(_ *cobra.Command, args []string) error {
 			err := remote.Update(func(contexts *remote.Contexts) error {
@@ -73,7 +73,7 @@ func newContextCmd(common *connect.Common) *cobra.Command {
 		},
 	}
 	none := &cobra.Command{
-		Use: "none", Short: "Have no context be the current one: commands talk to the cluster of the kubeconfig", Args: cobra.NoArgs,
+		Use: "none", Short: "Unset the current context: commands use the cluster of the kubeconfig", Args: cobra.NoArgs,
 		Example: "  slipway context none",
 		RunE: func(*cobra.Command, []string) error {
 			return remote.Update(func(contexts *remote.Contexts) error {

@@ -60,7 +60,7 @@ func newLoginCmd(common *connect.Common) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.name, "name", "", "`name` of the context (default the server's host and port)")
-	flags.StringVar(&o.username, "username", "", "`name` of the user (default: asked for)")
+	flags.StringVar(&o.username, "username", "", "`name` of the user (default: ask)")
 	flags.StringVar(&o.passwordFile, "password-file", "", "`file` with the password")
 	flags.BoolVar(&o.stdin, "password-stdin", false, "read the password from standard input")
 	flags.StringVar(&o.newFile, "new-password-file", "", "`file` with the new password, if the current one was set for you")
@@ -68,7 +68,7 @@ func newLoginCmd(common *connect.Common) *cobra.Command {
 	flags.BoolVar(&o.tokenStdin, "token-stdin", false, "read a token to sign in with from standard input")
 	flags.BoolVar(&o.sso, "sso", false, "sign in with the identity provider, in a browser")
 	flags.StringVar(&o.caFile, "ca-file", "", "PEM `file` with certificates that sign the server's")
-	flags.BoolVar(&o.insecure, "insecure", false, "do not check the server's certificate, and allow plain HTTP; anybody on the way can read and change what is sent")
+	flags.BoolVar(&o.insecure, "insecure", false, "do not check the server's certificate, and allow plain HTTP; an attacker on the network can read and change the traffic")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long to wait for the browser")
 	cmd.MarkFlagsMutuallyExclusive("password-file", "password-stdin", "token-file", "token-stdin", "sso")
 	cmd.MarkFlagsMutuallyExclusive("username", "token-file")
@@ -113,7 +113,7 @@ func loginRun(ctx context.Context, o loginOptions) error {
 		return iostream.Usagef("the name of a context must not contain a slash, which marks an address")
 	}
 	if o.insecure {
-		o.Sayf("warning: --insecure: the server's certificate is not checked, and anybody on the way can read and change what is sent")
+		o.Sayf("warning: --insecure: the server's certificate is not checked, and an attacker on the network can read and change the traffic")
 	}
 	c, err := found.Client(o.Version)
 	if err != nil {
@@ -241,7 +241,7 @@ func tokenName() string {
 
 func newLogoutCmd(common *connect.Common) *cobra.Command {
 	return &cobra.Command{
-		Use: "logout [CONTEXT]", Short: "Sign out: make the token of a context worth nothing, and forget it", Args: cobra.MaximumNArgs(1),
+		Use: "logout [CONTEXT]", Short: "Sign out: revoke the token of a context, and remove it", Args: cobra.MaximumNArgs(1),
 		Example: "  slipway logout\n  slipway logout slipway.example.org", ValidArgsFunction: completeContexts,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := ""
@@ -288,7 +288,7 @@ func logoutRun(ctx context.Context, common *connect.Common, name string) error {
 
 func newWhoamiCmd(common *connect.Common) *cobra.Command {
 	return &cobra.Command{
-		Use: "whoami", Short: "Show who you are at the server, and what you may do", Args: cobra.NoArgs,
+		Use: "whoami", Short: "Show your user at the server, and your permissions", Args: cobra.NoArgs,
 		Example: "  slipway whoami\n  slipway whoami -o json",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return whoamiRun(cmd.Context(), common) },
 	}
@@ -345,9 +345,9 @@ func newPasswordCmd(common *connect.Common) *cobra.Command {
 		Example: "  slipway password\n  slipway password --end-tokens\n  slipway password --current-file old.txt --new-file new.txt",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return passwordRun(cmd.Context(), common, o) },
 	}
-	cmd.Flags().StringVar(&o.currentFile, "current-file", "", "`file` with the password of now (default: asked for)")
-	cmd.Flags().StringVar(&o.newFile, "new-file", "", "`file` with the new password, - for standard input (default: asked for)")
-	cmd.Flags().BoolVar(&o.endTokens, "end-tokens", false, "end your API tokens too, but the one that you are signed in with here")
+	cmd.Flags().StringVar(&o.currentFile, "current-file", "", "`file` with the present password (default: ask)")
+	cmd.Flags().StringVar(&o.newFile, "new-file", "", "`file` with the new password, - for standard input (default: ask)")
+	cmd.Flags().BoolVar(&o.endTokens, "end-tokens", false, "revoke your API tokens too, except the one that you are signed in with here")
 	return cmd
 }
 

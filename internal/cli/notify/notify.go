@@ -20,7 +20,7 @@ import (
 // NewCmd returns the command.
 func NewCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "notify", Aliases: []string{"notification", "notifications"}, Short: "Notifications: channels, rules, and what became of messages",
+		Use: "notify", Aliases: []string{"notification", "notifications"}, Short: "Notifications: channels, rules, and the state of messages",
 		Example: "  slipway notify channel list\n  slipway notify delivery list --state Dead",
 	}
 	cmd.AddCommand(newChannelCmd(common), newRuleCmd(common), newDeliveryCmd(common))
@@ -33,10 +33,10 @@ func newChannelCmd(common *connect.Common) *cobra.Command {
 		Entities: (*client.Client).NotificationChannels, Name: "org.acme.ops",
 		Header: []string{"KIND", "SECRET", "URL"}, Row: func(v *api.NotificationChannel) []string { return []string{v.Kind, v.Secret, v.URL} },
 		Flags: func(flags *pflag.FlagSet) func(*api.NotificationChannel, func(string) bool) error {
-			kind := flags.String("kind", "", "`kind` that it sends to: "+strings.Join(kinds(), ", "))
+			kind := flags.String("kind", "", "`kind` of the receiver: "+strings.Join(kinds(), ", "))
 			secret := flags.String("secret", "", "`name` of the file <scope>.<name> in the directory of the server's --notify-secrets")
 			url := flags.String("url", "", "`URL` where a webhook goes")
-			options := flags.StringArray("option", nil, "`name=value` of a field of the kind that is no secret, in place of those of before; repeat for several")
+			options := flags.StringArray("option", nil, "`name=value` of a field of the kind that is not secret; replaces earlier ones; repeat for several")
 			return func(v *api.NotificationChannel, given func(string) bool) error {
 				for flag, into := range map[string]struct{ from, to *string }{"kind": {kind, &v.Kind}, "secret": {secret, &v.Secret}, "url": {url, &v.URL}} {
 					if given(flag) {
@@ -65,7 +65,7 @@ func newChannelCmd(common *connect.Common) *cobra.Command {
 	}
 	cmd := n.Cmd(common)
 	test := &cobra.Command{
-		Use: "test ID", Short: "Send a message to see whether it works", Args: cobra.ExactArgs(1), ValidArgsFunction: n.Complete(common),
+		Use: "test ID", Short: "Send a test message", Args: cobra.ExactArgs(1), ValidArgsFunction: n.Complete(common),
 		Example: "  slipway notify channel test org.acme.ops",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := common.MustServer()
@@ -115,7 +115,7 @@ func newRuleCmd(common *connect.Common) *cobra.Command {
 	}
 	cmd := n.Cmd(common)
 	preview := &cobra.Command{
-		Use: "preview ID", Short: "Show what one would send about an event that is made up", Args: cobra.ExactArgs(1), ValidArgsFunction: n.Complete(common),
+		Use: "preview ID", Short: "Show the message of a rule for an example event", Args: cobra.ExactArgs(1), ValidArgsFunction: n.Complete(common),
 		Example: "  slipway notify rule preview org.acme.failures",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := common.MustServer()
@@ -138,7 +138,7 @@ func newRuleCmd(common *connect.Common) *cobra.Command {
 }
 
 func ruleFlags(flags *pflag.FlagSet) func(*api.NotificationRule, func(string) bool) error {
-	events := flags.StringArray("event", nil, "`event` that it is about: "+strings.Join(api.NotificationEvents(), ", ")+"; repeat for several")
+	events := flags.StringArray("event", nil, "`event` of the rule: "+strings.Join(api.NotificationEvents(), ", ")+"; repeat for several")
 	channel := flags.String("channel", "", "`id` of the channel")
 	selector := flags.String("selector", "", "only objects with such `labels`, as team=shop,env!=dev")
 	services := flags.StringArray("service", nil, "only applications of this service, by `id`; repeat for several")

@@ -79,7 +79,7 @@ type choice struct{ scope string }
 
 func (n *Noun[T, P]) addScope(flags *pflag.FlagSet, c *choice) {
 	if n.ID == Scoped {
-		flags.StringVar(&c.scope, "scope", "", "`scope` of a name that is no whole id: account, org.ORG or project.ORG.PROJECT (default account)")
+		flags.StringVar(&c.scope, "scope", "", "`scope` of a name that is not a full id: account, org.ORG or project.ORG.PROJECT (default account)")
 	}
 }
 
@@ -114,8 +114,8 @@ func (n *Noun[T, P]) list(common *connect.Common) *cobra.Command {
 }
 
 func addListFlags(flags *pflag.FlagSet, o *listOptions) {
-	flags.StringVar(&o.scope, "scope", "", "only what is of this `scope` or inside it")
-	flags.StringVar(&o.Search, "search", "", "only what has this `text` in its name, display name or description")
+	flags.StringVar(&o.scope, "scope", "", "only those of this `scope` or below it")
+	flags.StringVar(&o.Search, "search", "", "only those with this `text` in name, display name or description")
 	flags.StringVar(&o.Sort, "sort", "", "`field` to sort by, with - before it the other way round")
 	flags.StringArrayVarP(&o.labels, "selector", "l", nil, "only what has this `label`, key=value or key; repeat for several")
 }
@@ -219,10 +219,10 @@ func (n *Noun[T, P]) write(use, short, example string, common *connect.Common, r
 	flags := cmd.Flags()
 	n.addScope(flags, &o.choice)
 	flags.StringVar(&o.displayName, "display-name", "", "`name` for people")
-	flags.StringVar(&o.description, "description", "", "`text` that says what it is for")
-	flags.StringArrayVar(&o.labels, "label", nil, "`key=value` to set, or key- to take away; repeat for several")
+	flags.StringVar(&o.description, "description", "", "`text` that describes it")
+	flags.StringArrayVar(&o.labels, "label", nil, "`key=value` to set, or key- to remove; repeat for several")
 	flags.StringVar(&o.reason, "reason", "", "why, for the audit")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "let the server check it, but change nothing")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "only validate at the server, and change nothing")
 	fill := func(P, func(string) bool) error { return nil }
 	if n.Flags != nil {
 		fill = n.Flags(flags)
@@ -245,7 +245,7 @@ func (n *Noun[T, P]) create(common *connect.Common) *cobra.Command {
 		return n.createRun(ctx, o)
 	})
 	if n.Create == nil {
-		cmd.Flags().BoolVar(&upsert, "upsert", false, "change it where it is there already")
+		cmd.Flags().BoolVar(&upsert, "upsert", false, "update it if it exists")
 	}
 	return cmd
 }
@@ -298,7 +298,7 @@ func (n *Noun[T, P]) name(m *api.Meta, o writeOptions) error {
 			return iostream.Usagef("%w", err)
 		}
 		if o.scope != "" && o.scope != string(scope) {
-			return iostream.Usagef("%s is of scope %s, and --scope says %s: give one of them", o.arg, scope, o.scope)
+			return iostream.Usagef("%s is of scope %s, and --scope is %s: give one of them", o.arg, scope, o.scope)
 		}
 		m.Scope, m.Name = scope, name
 	case n.ID == Scoped:
@@ -359,7 +359,7 @@ func changeLabels(m *api.Meta, labels []string) error {
 
 func (n *Noun[T, P]) update(common *connect.Common) *cobra.Command {
 	example := fmt.Sprintf("  slipway %s update %s --description 'what it is for' --label team=shop", n.path(), n.Name)
-	cmd := n.write("update ID", "Change what flags say of one, and leave the rest", example, common, n.updateRun)
+	cmd := n.write("update ID", "Change the fields that flags set, and keep the rest", example, common, n.updateRun)
 	cmd.Aliases = []string{"edit"}
 	cmd.ValidArgsFunction = n.Complete(common)
 	return cmd
@@ -400,7 +400,7 @@ type removeOptions struct {
 func (n *Noun[T, P]) remove(common *connect.Common) *cobra.Command {
 	var o removeOptions
 	cmd := &cobra.Command{
-		Use: "delete ID...", Short: "Delete some; what something refers to only with --force", Args: cobra.MinimumNArgs(1),
+		Use: "delete ID...", Short: "Delete some; those that other objects refer to only with --force", Args: cobra.MinimumNArgs(1),
 		Example:           fmt.Sprintf("  slipway %s delete %s\n  slipway %s delete %s --force --reason 'not needed any more'", n.path(), n.Name, n.path(), n.Name),
 		ValidArgsFunction: n.Complete(common),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -425,7 +425,7 @@ func (n *Noun[T, P]) remove(common *connect.Common) *cobra.Command {
 		},
 	}
 	n.addScope(cmd.Flags(), &o.choice)
-	cmd.Flags().BoolVar(&o.force, "force", false, "delete it although something refers to it; the references go too")
+	cmd.Flags().BoolVar(&o.force, "force", false, "delete it although other objects refer to it; these are deleted too")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only check whether it could be deleted")
 	cmd.Flags().StringVar(&o.reason, "reason", "", "why, for the audit")
 	return cmd

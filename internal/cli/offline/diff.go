@@ -25,8 +25,8 @@ func newDiffCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff --desired FILE --live FILE",
 		Short: "Compare desired with live objects, from files alone",
-		Long: "Predict what applying the objects of one file over those of another would change, and print it as unified diffs.\n" +
-			"Objects are matched by kind, namespace and name; live ones that are not desired are left alone. Values of Secrets\n" +
+		Long: "Predict what applying the objects of one file to those of another would change, and print it as unified diffs.\n" +
+			"Objects are matched by kind, namespace and name; live ones that are not desired are ignored. Values of Secrets\n" +
 			"are masked. Exit code 3 when something would change.",
 		Example: "  slipway diff --desired rendered.yaml --live live.yaml\n" +
 			"  slipway render --app app.yaml --repo . | slipway diff --desired - --live live.yaml   # manifests that name their namespace",
@@ -34,10 +34,10 @@ func newDiffCmd(common *connect.Common) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error { return diffRun(o) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.desired, "desired", "", "`file` with what is wanted, - for standard input")
-	flags.StringVar(&o.live, "live", "", "`file` with what is in the cluster, - for standard input")
+	flags.StringVar(&o.desired, "desired", "", "`file` with the desired objects, - for standard input")
+	flags.StringVar(&o.live, "live", "", "`file` with the live objects, - for standard input")
 	flags.StringArrayVar(&o.ignore, "ignore", nil, "JSON `pointer` to an ignored field; repeat for several")
-	flags.StringVar(&o.manager, "field-manager", "", "field manager that applies the objects (default: go by kubectl's annotation)")
+	flags.StringVar(&o.manager, "field-manager", "", "field manager that applies the objects (default: use kubectl's annotation)")
 	return cmd
 }
 

@@ -27,7 +27,7 @@ func newHealthCmd(common *connect.Common) *cobra.Command {
 		Long: "Judge the health of each object in a file, as `kubectl get -o yaml` writes it. With -o json, one line\n" +
 			"{\"status\", \"message\"} for each, in their order; the status is empty for a kind that has no health.\n\n" +
 			"--settings takes the ConfigMap argocd-cm, whose health scripts win over what is known here. An object of a\n" +
-			"custom kind is judged as if it were not being deleted; the agent says Progressing for one that is.",
+			"custom kind is judged as if it were not being deleted; the agent reports Progressing for one that is.",
 		Example: "  kubectl get deployment web -o yaml | slipway health -f -\n" +
 			"  slipway health -f live.yaml --settings argocd-cm.yaml -o json",
 		Args: cobra.NoArgs,

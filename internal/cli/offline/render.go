@@ -29,7 +29,7 @@ func newRenderCmd(common *connect.Common) *cobra.Command {
 		Use:   "render --app FILE --repo DIR",
 		Short: "Print what an application wants, from files alone",
 		Long: "Render the sources of an Application from local directories and print the objects as YAML documents, or as one\n" +
-			"JSON list with -o json. Nothing is fetched and no cluster is asked. Secrets are printed as they are.",
+			"JSON list with -o json. It fetches nothing and reads no cluster. Secrets are printed as they are.",
 		Example: "  slipway render --app app.yaml --repo .\n" +
 			"  slipway render --app app.yaml --repo . --repo https://charts.example.com=unpacked/blog -o json",
 		Args: cobra.NoArgs,

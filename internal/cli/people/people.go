@@ -26,7 +26,7 @@ func NewCmds(common *connect.Common) []*cobra.Command {
 func newUserCmd(common *connect.Common) *cobra.Command {
 	var passwordFile string
 	n := &noun.Noun[api.User, *api.User]{
-		Use: "user", Aliases: []string{"users"}, Called: "user", Short: "People who sign in",
+		Use: "user", Aliases: []string{"users"}, Called: "user", Short: "Users who sign in",
 		Entities: (*client.Client).Users, ID: noun.Named, Name: "ada",
 		Header: []string{"DISPLAY NAME", "EMAIL", "ORIGIN", "DISABLED", "GROUPS"},
 		Row: func(u *api.User) []string {
@@ -34,7 +34,7 @@ func newUserCmd(common *connect.Common) *cobra.Command {
 		},
 		Flags: func(flags *pflag.FlagSet) func(*api.User, func(string) bool) error {
 			email := flags.String("email", "", "`address` of mail")
-			disabled := flags.Bool("disabled", false, "the user cannot sign in, and their sessions and tokens are worth nothing")
+			disabled := flags.Bool("disabled", false, "the user cannot sign in, and their sessions and tokens are invalid")
 			return func(u *api.User, given func(string) bool) error {
 				if given("email") {
 					u.Email = *email
@@ -105,7 +105,7 @@ func newGroupCmd(common *connect.Common) *cobra.Command {
 		Header: []string{"MEMBERS", "CLAIM"},
 		Row:    func(g *api.Group) []string { return []string{strings.Join(g.Members, ", "), g.Claim} },
 		Flags: func(flags *pflag.FlagSet) func(*api.Group, func(string) bool) error {
-			members := flags.StringSlice("member", nil, "`users` that it has, in place of those of before; with commas, or repeat")
+			members := flags.StringSlice("member", nil, "`users` of the group, which replace earlier ones; separated by commas, or repeat")
 			claim := flags.String("claim", "", "`value` of the identity provider's group claim that makes its bearer a member")
 			return func(g *api.Group, given func(string) bool) error {
 				if given("member") {
@@ -169,7 +169,7 @@ func newServiceAccountCmd(common *connect.Common) *cobra.Command {
 		Header: []string{"DISPLAY NAME", "DISABLED"},
 		Row:    func(a *api.ServiceAccount) []string { return []string{a.DisplayName, strconv.FormatBool(a.Disabled)} },
 		Flags: func(flags *pflag.FlagSet) func(*api.ServiceAccount, func(string) bool) error {
-			disabled := flags.Bool("disabled", false, "its tokens are worth nothing")
+			disabled := flags.Bool("disabled", false, "its tokens are invalid")
 			return func(a *api.ServiceAccount, given func(string) bool) error {
 				if given("disabled") {
 					a.Disabled = *disabled

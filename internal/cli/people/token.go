@@ -127,11 +127,11 @@ func newTokenCreateCmd(common *connect.Common) *cobra.Command {
 			return tokenRun(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().StringVar(&o.owner, "owner", "", ownerHelp+" that it acts as (default you)")
-	cmd.Flags().StringVar(&o.scope, "scope", "", "`scope` outside of which it can do nothing (default everywhere)")
-	cmd.Flags().StringSliceVar(&o.permissions, "permission", nil, "`permissions` that it is limited to, with commas, or repeat (default all of its owner's)")
+	cmd.Flags().StringVar(&o.owner, "owner", "", ownerHelp+" of the token (default you)")
+	cmd.Flags().StringVar(&o.scope, "scope", "", "`scope` of the token (default everywhere)")
+	cmd.Flags().StringSliceVar(&o.permissions, "permission", nil, "`permissions` of the token, separated by commas, or repeat (default all of its owner)")
 	cmd.Flags().DurationVar(&o.expires, "expires", 0, "how long it counts, at most a year (default 30 days)")
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "let the server check it, but create nothing")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only validate at the server, and create nothing")
 	return cmd
 }
 
@@ -175,7 +175,7 @@ func tokenRun(ctx context.Context, o tokenOptions) error {
 
 func newTokenDeleteCmd(common *connect.Common) *cobra.Command {
 	return &cobra.Command{
-		Use: "delete ID...", Short: "Make tokens worth nothing", Args: cobra.MinimumNArgs(1),
+		Use: "delete ID...", Short: "Revoke tokens", Args: cobra.MinimumNArgs(1),
 		Example: "  slipway token delete 01J9Z6B7Y5", ValidArgsFunction: completeTokens(common),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := common.MustServer()

@@ -258,7 +258,7 @@ func (c *Contexts) Overruled() (problems []string) {
 		problems = append(problems, "KUBECONFIG is set, so commands on applications go to its cluster: unset it, or set SLIPWAY_SERVER="+current.Server)
 	}
 	if os.Getenv("SLIPWAY_TOKEN") != "" {
-		problems = append(problems, "SLIPWAY_TOKEN is set, and counts more than the token of context "+current.Name+": unset it to be who signed in")
+		problems = append(problems, "SLIPWAY_TOKEN is set, and counts more than the token of context "+current.Name+": unset it to use the signed-in user")
 	}
 	return problems
 }

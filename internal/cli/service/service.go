@@ -74,7 +74,7 @@ func newEnvironmentCmd(common *connect.Common) *cobra.Command {
 	n := environments()
 	cmd := n.Cmd(common)
 	cmd.AddCommand(
-		newClusterCmd(common, n, "link-cluster", "Have the applications of a cluster belong to an environment, unless they say otherwise", "linked",
+		newClusterCmd(common, n, "link-cluster", "Assign the applications of a cluster to an environment, unless they name another one", "linked",
 			func(v *api.Environment, c api.EnvironmentCluster) (bool, error) {
 				v.Clusters = append(v.Clusters, c)
 				return true, nil
@@ -129,7 +129,7 @@ func newClusterCmd(
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the audit")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "let the server check it, but change nothing")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only validate at the server, and change nothing")
 	return cmd
 }
 

@@ -39,8 +39,8 @@ func newWhereCmd(common *connect.Common) *cobra.Command {
 	flags.StringVar(&o.Environment, "environment", "", "only this `environment`, by id or name")
 	flags.StringVar(&o.Type, "type", "", "only environments of this type: `Production|PreProduction`")
 	flags.StringVar(&o.Region, "region", "", "only environments of this `region`")
-	flags.StringVar(&o.ServiceFilter.Agent, "agent", "", "only what this `agent` deploys, by id or name")
-	flags.StringVar(&o.scope, "scope", "", "only services of this `scope` or inside it")
+	flags.StringVar(&o.ServiceFilter.Agent, "agent", "", "only deployments of this `agent`, by id or name")
+	flags.StringVar(&o.scope, "scope", "", "only services of this `scope` or below it")
 	flags.BoolVar(&o.Drift, "drift", false, "only services that do not have the same version everywhere")
 	flags.BoolVar(&o.long, "long", false, "a line for each service and environment, with instances and what it is behind")
 	return cmd

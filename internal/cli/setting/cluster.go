@@ -57,9 +57,9 @@ func (f *clusterFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.certFile, "tls-cert-file", "", "PEM `file` with a client certificate")
 	flags.StringVar(&f.keyFile, "tls-key-file", "", "PEM `file` with its key")
 	flags.BoolVar(&f.insecure, "insecure-skip-verify", false, "do not check the API server's certificate")
-	flags.StringSliceVar(&f.namespaces, "namespaces", nil, "`names` of the only namespaces that may be touched"+besideOnly)
+	flags.StringSliceVar(&f.namespaces, "namespaces", nil, "`names` of the only namespaces that may be used"+besideOnly)
 	flags.BoolVar(&f.clusterResources, "cluster-resources", false, "with --namespaces, also objects of the cluster"+besideOnly)
-	flags.StringVar(&f.project, "project", "", "`name` of the AppProject that it is for (default all)")
+	flags.StringVar(&f.project, "project", "", "`name` of its AppProject (default all)")
 }
 
 // clusterConfig is the field config of Argo CD's Secret of a cluster.
@@ -140,9 +140,9 @@ func newClusterWriteCmd(common *connect.Common, k *kind, verb string) *cobra.Com
 	c := change{Common: common, onlyTry: verb == "test"}
 	var f clusterFlags
 	short := map[string]string{
-		"add":    "Have an agent deploy to a further cluster, with credentials that only it can read",
-		"update": "Change what flags say of one, and leave the rest, credentials too",
-		"test":   "Have an agent try a connection; nothing is changed",
+		"add":    "Add a further cluster to an agent, with credentials that only the agent can read",
+		"update": "Change the fields that flags set, and keep the rest, credentials too",
+		"test":   "Test a connection through an agent; nothing is changed",
 	}
 	cmd := &cobra.Command{
 		Use: verb + " NAME", Short: short[verb], Args: cobra.ExactArgs(1),
@@ -164,7 +164,7 @@ func newClusterWriteCmd(common *connect.Common, k *kind, verb string) *cobra.Com
 	if verb == "update" {
 		cmd.ValidArgsFunction = k.complete(common)
 	} else {
-		cmd.Flags().BoolVar(&c.upsert, "upsert", false, "change it where it is there already")
+		cmd.Flags().BoolVar(&c.upsert, "upsert", false, "update it if it exists")
 	}
 	return cmd
 }
@@ -178,10 +178,10 @@ func (f *clusterFlags) fill(c *change, name string, update bool, given func(stri
 	c.public, c.secret = map[string]string{}, map[string]string{}
 	if !update {
 		if server == "" {
-			return iostream.Usagef("say where the cluster is: --from-kubeconfig FILE, or --api-server URL")
+			return iostream.Usagef("give the address of the cluster: --from-kubeconfig FILE, or --api-server URL")
 		}
 		if config == nil {
-			return iostream.Usagef("say how to sign in: --from-kubeconfig FILE, --bearer-token-file FILE, or --tls-cert-file and --tls-key-file")
+			return iostream.Usagef("give credentials: --from-kubeconfig FILE, --bearer-token-file FILE, or --tls-cert-file and --tls-key-file")
 		}
 		c.public["name"] = name
 	}

@@ -47,7 +47,7 @@ func newGPGCmd(common *connect.Common) *cobra.Command {
 		Example: "  gpg --armor --export 4AEE18F83AFDEB23 | slipway gpg add 4AEE18F83AFDEB23 --file -\n  slipway gpg list",
 	}
 	cmd.AddCommand(k.list(common), k.get(common),
-		newPublicCmd(common, k, "add KEYID", "Have an agent know a public key", "keyData",
+		newPublicCmd(common, k, "add KEYID", "Add a public key to an agent", "keyData",
 			"  gpg --armor --export 4AEE18F83AFDEB23 | slipway gpg add 4AEE18F83AFDEB23 --file -", func(c *change, args []string) { c.name = args[0] }),
 		k.remove(common))
 	return cmd
@@ -74,6 +74,6 @@ func newPublicCmd(common *connect.Common, k *kind, use, short, field, example st
 	}
 	cmd.Flags().StringVar(&file, "file", "-", "`file` to read, - for standard input")
 	c.addFlags(cmd.Flags(), k)
-	cmd.Flags().BoolVar(&c.upsert, "upsert", false, "change it where it is there already")
+	cmd.Flags().BoolVar(&c.upsert, "upsert", false, "update it if it exists")
 	return cmd
 }

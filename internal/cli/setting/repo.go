@@ -35,7 +35,7 @@ func newRepoCmd(common *connect.Common) *cobra.Command {
 	cmd := repoCmd(common, repositories(), "repo", "Repositories that agents read, with their credentials")
 	cmd.Aliases = []string{"repos", "repository"}
 	cmd.AddCommand(newRefsCmd(common), newPathsCmd(common))
-	cmd.AddCommand(repoCmd(common, templates(), "template", "Credentials for all repositories whose address begins like theirs"))
+	cmd.AddCommand(repoCmd(common, templates(), "template", "Credentials for all repositories whose address has the same prefix"))
 	return cmd
 }
 
@@ -64,7 +64,7 @@ type repoFlags struct {
 
 func (f *repoFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.kind, "type", "git", "`git|helm|oci`; helm and oci"+besideOnly)
-	flags.StringVar(&f.project, "project", "", "`name` of the AppProject that it is for (default all)")
+	flags.StringVar(&f.project, "project", "", "`name` of its AppProject (default all)")
 	flags.StringVar(&f.proxy, "proxy", "", "`URL` of a proxy to reach it through")
 	flags.BoolVar(&f.lfs, "enable-lfs", false, "fetch files of Git LFS"+besideOnly)
 	flags.BoolVar(&f.insecure, "insecure-skip-verify", false, "do not check its certificate or host key")
@@ -120,9 +120,9 @@ func newRepoWriteCmd(common *connect.Common, k *kind, verb string) *cobra.Comman
 	c := change{Common: common, onlyTry: verb == "test"}
 	var f repoFlags
 	short := map[string]string{
-		"create": "Have an agent know one, with credentials that only it can read",
-		"update": "Change what flags say of one, and leave the rest, secrets too",
-		"test":   "Have an agent try a connection; nothing is changed",
+		"create": "Add one to an agent, with credentials that only the agent can read",
+		"update": "Change the fields that flags set, and keep the rest, secrets too",
+		"test":   "Test a connection through an agent; nothing is changed",
 	}
 	cmd := &cobra.Command{
 		Use: verb + " URL", Short: short[verb], Args: cobra.ExactArgs(1),
@@ -149,8 +149,8 @@ func newRepoWriteCmd(common *connect.Common, k *kind, verb string) *cobra.Comman
 		cmd.Use, cmd.ValidArgsFunction = "update NAME", k.complete(common)
 		cmd.Example = fmt.Sprintf("  slipway %s update %s --password-file token.txt", k.use, k.example)
 	default:
-		cmd.Flags().StringVar(&c.name, "name", "", "`name` of it in the agent's cluster (default made from the address)")
-		cmd.Flags().BoolVar(&c.upsert, "upsert", false, "change it where it is there already")
+		cmd.Flags().StringVar(&c.name, "name", "", "its `name` in the agent's cluster (default: derived from the address)")
+		cmd.Flags().BoolVar(&c.upsert, "upsert", false, "update it if it exists")
 	}
 	return cmd
 }

@@ -137,7 +137,7 @@ func (k *kind) find(ctx context.Context, s *connect.Server, agent, arg string) (
 	case 0:
 		return api.Item{}, fmt.Errorf("there is no %s %s, or you may not see it; `slipway %s list` shows those that you see", k.called, arg, k.use)
 	}
-	return api.Item{}, iostream.Usagef("%d of them are %s: write one of %s, or say --agent", len(ids), arg, strings.Join(ids[:min(len(ids), 10)], ", "))
+	return api.Item{}, iostream.Usagef("%d of them are %s: write one of %s, or use --agent", len(ids), arg, strings.Join(ids[:min(len(ids), 10)], ", "))
 }
 
 func targetOf(i *api.Item) api.Target {
@@ -183,7 +183,7 @@ func (k *kind) remove(common *connect.Common) *cobra.Command {
 	var force, dryRun bool
 	var reason string
 	cmd := &cobra.Command{
-		Use: "delete NAME...", Short: "Delete some; what applications use only with --force", Args: cobra.MinimumNArgs(1),
+		Use: "delete NAME...", Short: "Delete some; those that applications use only with --force", Args: cobra.MinimumNArgs(1),
 		Example: fmt.Sprintf("  slipway %s delete %s", k.use, k.example), ValidArgsFunction: k.complete(common),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := common.MustServer()
@@ -227,12 +227,12 @@ type change struct {
 }
 
 func (c *change) addFlags(flags *pflag.FlagSet, k *kind) {
-	flags.BoolVar(&c.dryRun, "dry-run", false, "let the agent and its API server check it, but write nothing")
-	flags.BoolVar(&c.accept, "accept-new-key", false, "seal to the agent's key although it is another one than before")
+	flags.BoolVar(&c.dryRun, "dry-run", false, "only validate at the agent and its API server, and write nothing")
+	flags.BoolVar(&c.accept, "accept-new-key", false, "seal to the agent's key although it has changed")
 	flags.StringVar(&c.reason, "reason", "", "why, for the audit")
 	flags.StringArrayVar(&c.labels, "label", nil, "`key=value`, a label of the Secret; repeat for several")
 	if k.tests {
-		flags.BoolVar(&c.test, "test", false, "try a connection first, and change nothing where that fails")
+		flags.BoolVar(&c.test, "test", false, "test the connection first, and change nothing if that fails")
 	}
 }
 
@@ -403,8 +403,8 @@ func newSealCmd(common *connect.Common) *cobra.Command {
 	var accept, try bool
 	cmd := &cobra.Command{
 		Use: "seal", Short: "Seal secrets to an agent's key, for a request that is sent by hand", Args: cobra.NoArgs,
-		Long: "Seal the secret fields of a setting to the key of the agent, and print the text that belongs into `sealed` of a request. It\n" +
-			"opens within 30 minutes, for a request of who is signed in, with this agent, type, name, project, labels and open fields only.\n" +
+		Long: "Seal the secret fields of a setting to the key of the agent, and print the text for `sealed` of a request. It\n" +
+			"opens within 30 minutes, for a request of the signed-in user, with this agent, type, name, project, labels and open fields only.\n" +
 			"`slipway repo create` and similar commands seal their secrets automatically.",
 		Example: "  slipway seal --agent account.prod --type repository --name shop --open url=https://git.example.org/shop.git --field password=password.txt",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -449,12 +449,12 @@ func newSealCmd(common *connect.Common) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&what, "type", "repository", "`type` of the setting: repository, repocreds, cluster")
 	cmd.Flags().StringVar(&name, "name", "", "`name` of the setting")
-	cmd.Flags().StringVar(&project, "project", "", "`name` of the AppProject that the setting is for, where the request leaves it as it is (default all)")
+	cmd.Flags().StringVar(&project, "project", "", "`name` of the AppProject of the setting, if the request does not change it (default all)")
 	cmd.Flags().StringArrayVar(&open, "open", nil, "`FIELD=VALUE`: a field of the request that is not sealed; all of them, repeat for several")
 	cmd.Flags().StringArrayVar(&labels, "label", nil, "`key=value`: a label of the request; all of them, repeat for several")
 	cmd.Flags().BoolVar(&try, "test", false, "for a request that only tries the connection")
 	cmd.Flags().StringArrayVar(&files, "field", nil, "`FIELD=FILE`: a field, and the file with its value, - for standard input; repeat for several")
-	cmd.Flags().BoolVar(&accept, "accept-new-key", false, "seal to the agent's key although it is another one than before")
+	cmd.Flags().BoolVar(&accept, "accept-new-key", false, "seal to the agent's key although it has changed")
 	return cmd
 }
 

@@ -32,7 +32,7 @@ func newUpCmd(common *connect.Common) *cobra.Command {
 		Long: "Start a development cluster (or use the one of --kubeconfig), a server, an agent that is registered there, and a Git server on\n" +
 			"loopback with a repository of five applications; sync them, add a service that runs in two regions, and print what to try\n" +
 			"next. Ctrl-C or `slipway down` stops it all.\n\n" +
-			"The data directory then holds `kubeconfig`, and `env` for the shell: source DIR/env. It names the context that is\n" +
+			"The data directory then holds `kubeconfig`, and `env` for the shell: source DIR/env. It sets the context that is\n" +
 			"signed in to the server: `" + contextName + "`, or `" + contextName + "-2` and so on for a second data directory. Without `env`, commands go on\n" +
 			"talking to the current context, and to this one where there was none.",
 		Example: "  slipway up\n  slipway up --detach --data .run && . .run/env\n  slipway up --kubeconfig ~/.kube/config\n  slipway up --no-server",

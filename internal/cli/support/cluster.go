@@ -61,7 +61,7 @@ func (s *site) parts() []part {
 		{"cluster.json", "version of the API server", s.version},
 		{"agent.json", "Deployments and StatefulSets of the agent: images, replicas, conditions", s.deployments},
 		{"pods.json", "pods of the agent: phase, restarts, why they ended", s.pods},
-		{"leases.json", "Leases in the namespace: who leads, and since when", s.leases},
+		{"leases.json", "Leases in the namespace: holders, and since when", s.leases},
 		{"events.json", "Events in the namespace", s.events},
 		{"applications.json", "Applications: sync, health, conditions, last operation; no spec", s.applications},
 		{"projects.json", "AppProjects: names", s.projects},

@@ -56,8 +56,8 @@ func NewCmd(common *connect.Common) *cobra.Command {
 	}
 	// In place of the one that all commands have: there is no table here.
 	cmd.Flags().StringVarP(&o.file, "output", "o", "", "`file` to write (default slipway-support-TIME.tar.gz)")
-	cmd.Flags().BoolVar(&o.list, "list", false, "print what it would hold, and read nothing")
-	cmd.Flags().BoolVar(&o.force, "force", false, "write over a file that is there")
+	cmd.Flags().BoolVar(&o.list, "list", false, "print what it would contain, and read nothing")
+	cmd.Flags().BoolVar(&o.force, "force", false, "overwrite an existing file")
 	return cmd
 }
 
@@ -98,7 +98,7 @@ func run(ctx context.Context, o *options, now time.Time) error {
 		return err
 	}
 	if b.failed > 0 {
-		o.Sayf("warning: %d of %d parts could not be read; index.txt in it says why", b.failed, len(parts))
+		o.Sayf("warning: %d of %d parts could not be read; index.txt in it has the reasons", b.failed, len(parts))
 	}
 	o.Sayf("wrote %s: look through it before you send it", file)
 	return nil

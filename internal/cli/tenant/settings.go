@@ -47,7 +47,7 @@ type settingsOptions struct {
 func newSettingsSetCmd(common *connect.Common) *cobra.Command {
 	o := settingsOptions{Common: common}
 	cmd := &cobra.Command{
-		Use: "set", Short: "Change those that are given, and leave the others", Args: cobra.NoArgs,
+		Use: "set", Short: "Change the given ones, and keep the others", Args: cobra.NoArgs,
 		Example: "  slipway settings set --audit-retention-days 730 --reason 'the auditors ask for two years'\n" +
 			"  slipway settings set --command-retention-days 14 --dry-run",
 		RunE: func(cmd *cobra.Command, _ []string) error { return settingsRun(cmd.Context(), o, cmd.Flags().Changed) },
@@ -55,7 +55,7 @@ func newSettingsSetCmd(common *connect.Common) *cobra.Command {
 	flags := cmd.Flags()
 	flags.IntVar(&o.wanted.AuditRetentionDays, "audit-retention-days", 0, "`days` that entries of the audit are kept; 0 for ever")
 	flags.IntVar(&o.wanted.CommandRetentionDays, "command-retention-days", 0, "`days` that finished commands are kept, 1 at least")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "let the server check it, but change nothing")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "only validate at the server, and change nothing")
 	flags.StringVar(&o.reason, "reason", "", "why, for the audit")
 	cmd.MarkFlagsOneRequired("audit-retention-days", "command-retention-days")
 	return cmd

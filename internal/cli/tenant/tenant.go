@@ -18,7 +18,7 @@ func NewCmds(common *connect.Common) []*cobra.Command {
 
 func newOrgCmd(common *connect.Common) *cobra.Command {
 	n := &noun.Noun[api.Organization, *api.Organization]{
-		Use: "org", Aliases: []string{"organization", "orgs"}, Called: "organization", Short: "Organizations, which hold projects",
+		Use: "org", Aliases: []string{"organization", "orgs"}, Called: "organization", Short: "Organizations, which contain projects",
 		Entities: (*client.Client).Organizations, ID: noun.Named, Name: "acme",
 		Header: []string{"DISPLAY NAME"}, Row: func(o *api.Organization) []string { return []string{o.DisplayName} },
 		Example: "  slipway org create acme --display-name 'Acme Inc.'",
@@ -28,7 +28,7 @@ func newOrgCmd(common *connect.Common) *cobra.Command {
 
 func newProjectCmd(common *connect.Common) *cobra.Command {
 	n := &noun.Noun[api.Project, *api.Project]{
-		Use: "project", Aliases: []string{"projects"}, Called: "project", Short: "Projects, which hold what a team works with",
+		Use: "project", Aliases: []string{"projects"}, Called: "project", Short: "Projects, which contain the applications of a team",
 		Entities: (*client.Client).Projects, ID: noun.Nested, Name: "acme.shop",
 		Header: []string{"ORGANIZATION", "DISPLAY NAME"},
 		Row:    func(p *api.Project) []string { return []string{p.Organization, p.DisplayName} },

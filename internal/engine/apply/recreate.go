@@ -126,7 +126,7 @@ func (c *Client) awaitGone(ctx context.Context, res live.Resource, key object.Ke
 		}
 		have, err = c.Get(ctx, res, key)
 	}
-	return fmt.Errorf("wait until %s is gone: the API server ends each watch at once: the sync is tried again", key)
+	return fmt.Errorf("wait until %s is gone: the API server ends each watch immediately: the sync is retried", key)
 }
 
 // lateOr distinguishes the end of the time from other reasons to stop waiting.
@@ -135,7 +135,7 @@ func lateOr(ctx context.Context, key object.Key, limit time.Duration, meta map[s
 		return fmt.Errorf("wait until %s is gone: %w", key, err)
 	}
 	if held, _ := meta["finalizers"].([]any); len(held) > 0 {
-		return fmt.Errorf("%s is still being deleted after %s: see who is to remove its finalizers %v", key, limit, held)
+		return fmt.Errorf("%s is still being deleted after %s: find the controller that must remove its finalizers %v", key, limit, held)
 	}
 	return fmt.Errorf("%s is still being deleted after %s: the sync is tried again", key, limit)
 }

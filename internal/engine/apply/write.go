@@ -116,7 +116,7 @@ func (w *writing) apply(ctx context.Context) Outcome {
 		return w.recreate(ctx, err)
 	case err != nil && w.crowded(ctx, err):
 		return Outcome{Change: w.change, Err: err, Message: explain(w.change.Key, err, "the manifest alone would be taken, so an entry that another client "+
-			"put into the list is in its way: remove that, or set the sync option Replace=true on the object, which leaves only what the manifest says")}
+			"put into the list is in its way: remove that, or set the sync option Replace=true on the object, which leaves only the content of the manifest")}
 	case err != nil:
 		return w.failed(err)
 	}

@@ -68,7 +68,7 @@ func (m *decision) asked(op v1alpha1.Operation) Decision {
 		return d
 	}
 	if last := m.App.Status.OperationState; m.Inputs.Released != nil && Begun(last) && SameOperation(last.Operation, op) {
-		d.Go, d.Refused = false, outlived+": Git has moved past it, and nothing was changed; ask again to sync what Git says now"
+		d.Go, d.Refused = false, outlived+": Git has moved past it, and nothing was changed; request a sync again to deploy the present revision in Git"
 		return d
 	}
 	if op.Sync != nil {
@@ -103,7 +103,7 @@ func (m *decision) refuse(op v1alpha1.Operation) string {
 	case m.sharing() != "":
 		return m.sharing()
 	case on && !op.Sync.DryRun && !Restores(op) && !m.asSpecified():
-		return "automated sync is on and would go back at once: turn it off (spec.syncPolicy.automated.enabled: false) to sync to " +
+		return "automated sync is on and would revert it immediately: turn it off (spec.syncPolicy.automated.enabled: false) to sync to " +
 			"another revision or source, or change spec.source.targetRevision"
 	}
 	return ""

@@ -29,7 +29,7 @@ func Misread(obj map[string]any, key object.Key) []string {
 	const types = "the hooks are PreSync, Sync, PostSync, SyncFail, PreDelete, PostDelete and Skip"
 	switch {
 	case known && unknown != "":
-		add("hook", unknown, "it does not count; "+types)
+		add("hook", unknown, "it is ignored; "+types)
 	case !known && strings.TrimSpace(hooks) != "":
 		add("hook", cmp.Or(unknown, hooks), "the object is never applied; "+types)
 	}
@@ -43,7 +43,7 @@ func Misread(obj map[string]any, key object.Key) []string {
 		case v1alpha1.HookDeleteBeforeCreation, v1alpha1.HookDeleteSucceeded, v1alpha1.HookDeleteFailed:
 			continue
 		}
-		add("hook-delete-policy", name, "it does not count; the policies are BeforeHookCreation, HookSucceeded and HookFailed")
+		add("hook-delete-policy", name, "it is ignored; the policies are BeforeHookCreation, HookSucceeded and HookFailed")
 		break
 	}
 	return out

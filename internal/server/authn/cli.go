@@ -93,7 +93,7 @@ const maxRefusal = 600
 
 // refused is the address on loopback that reports to the command line why there is no code.
 func (in cliLogin) refused(cause error) string {
-	why := "the server could not finish the sign-in: whoever runs it finds the cause in its log"
+	why := "the server could not finish the sign-in: its log has the cause for its operator"
 	var known *api.Error
 	if errors.As(cause, &known) {
 		why = cut(known.Message, maxRefusal)

@@ -98,7 +98,7 @@ func New(cfg Config) (*Authn, error) {
 		a.providers = append(a.providers, read)
 	}
 	if cfg.NoPasswords && len(a.providers) == 0 {
-		return nil, errors.New("nobody could sign in: passwords are turned off, and there is no identity provider")
+		return nil, errors.New("no user could sign in: passwords are turned off, and there is no identity provider")
 	}
 	return a, nil
 }

@@ -56,7 +56,7 @@ func (h passwordHash) String() string {
 
 // parseHash reads a hash. Its parameters are within bounds.
 func parseHash(text string) (passwordHash, error) {
-	wrong := errors.New("the hash of a password cannot be read: set the password anew")
+	wrong := errors.New("the hash of a password cannot be read: set the password again")
 	var h passwordHash
 	parts := strings.Split(text, "$")
 	if len(text) > maxHash || len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != "v="+strconv.Itoa(argon2.Version) {

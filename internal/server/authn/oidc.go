@@ -191,7 +191,7 @@ func (p *provider) denied(code string) error {
 	kind := api.CodeUnavailable
 	switch code {
 	case "access_denied":
-		kind, say = api.CodeForbidden, "it was cancelled, or you may not use this client; ask who runs the provider"
+		kind, say = api.CodeForbidden, "it was cancelled, or you may not use this client; ask the operator of the provider"
 	case "invalid_scope":
 		say = fmt.Sprintf("it does not give one of the scopes %s; change the scopes of the provider in this server's configuration", strings.Join(p.cfg.Scopes, " "))
 	case "unauthorized_client", "invalid_request", "unsupported_response_type":
@@ -264,11 +264,11 @@ func (p *provider) complete(ctx context.Context, found *discovered, token *oauth
 		return p.fault("ask it about the user", err)
 	}
 	if info.Subject != subject {
-		return p.fault("ask it about the user", sentence("it answered about somebody else"))
+		return p.fault("ask it about the user", sentence("it answered about another user"))
 	}
 	var more claims
 	if err := claimsOf(info, &more); err != nil {
-		return p.fault("read what it says about the user", err)
+		return p.fault("read its claims about the user", err)
 	}
 	for name, value := range more {
 		if _, have := says[name]; !have {

@@ -96,7 +96,7 @@ func newProvider(cfg Provider, redirect string, outbound *outward.Policy) (*prov
 		return nil, wrong("the issuer is no URL: write it as the provider does, such as https://login.example.org/realms/main")
 	}
 	if issuer.Scheme != "https" && (issuer.Scheme != "http" || !loopback(issuer.Hostname())) {
-		return nil, wrong("issuer %s is not https: whoever is on the way could sign in as anybody", cfg.Issuer)
+		return nil, wrong("issuer %s is not https: an attacker on the network could sign in as any user", cfg.Issuer)
 	}
 	if cfg.ClientID == "" {
 		return nil, wrong("the client id is missing: register %s there as a client and redirect URI, and give the id that it gets", redirect)
@@ -387,7 +387,7 @@ func plain(err error) string {
 	case strings.Contains(text, "different provider"):
 		return "its ID token is of another issuer: write the issuer as the provider does"
 	case strings.Contains(text, "verify"), strings.Contains(text, "malformed"), strings.Contains(text, "unsupported"), strings.Contains(text, "not signed"):
-		return "the signature of its ID token does not count: look whether it signs with RS256 or ES256, and with a key that it publishes"
+		return "the signature of its ID token is invalid: check that it signs with RS256 or ES256, and with a key that it publishes"
 	case strings.Contains(text, "decode"), strings.Contains(text, "unmarshal"):
 		return "its answer is no JSON of OpenID Connect: look whether the issuer is right, or whether a proxy answers instead"
 	}

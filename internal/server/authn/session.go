@@ -120,7 +120,7 @@ func (a *Authn) Identify(r *http.Request) (Identity, error) {
 	}
 	id := a.readCookie(r, sessionCookie)
 	if id == "" {
-		return Identity{}, api.Errorf(api.CodeUnauthenticated, "nobody is signed in: sign in, or send a token as Authorization: Bearer slp_…")
+		return Identity{}, api.Errorf(api.CodeUnauthenticated, "you are not signed in: sign in, or send a token as Authorization: Bearer slp_…")
 	}
 	return a.identifySession(r.Context(), digest(id))
 }

@@ -134,7 +134,7 @@ func (c Clusters) setting(name string) (s setting, err error) {
 		err = fmt.Errorf("namespace %.80q is none: use lower-case letters, digits and hyphens", s.Namespace)
 	}
 	if err != nil {
-		return setting{}, fmt.Errorf("read %s in --hosted-dir, which says who may use cluster %s: %w", name+settingSuffix, name, err)
+		return setting{}, fmt.Errorf("read %s in --hosted-dir, which lists the scopes that may use cluster %s: %w", name+settingSuffix, name, err)
 	}
 	return s, nil
 }

@@ -47,7 +47,7 @@ func (u users) of(root, data string) (int, error) {
 		return owner, nil
 	}
 	if owner != 0 {
-		return 0, fmt.Errorf("%s belongs to user %d, who is not in --hosted-user: remove it, and the agent makes it again", data, owner)
+		return 0, fmt.Errorf("%s belongs to user %d, which is not in --hosted-user: remove it, and the agent makes it again", data, owner)
 	}
 	taken := map[int]bool{}
 	all, err := filepath.Glob(filepath.Join(root, "*", dataDir))
@@ -78,7 +78,7 @@ func ownerOf(path string) (int, error) {
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return 0, fmt.Errorf("this system does not tell who owns %s: leave out --hosted-user", path)
+		return 0, fmt.Errorf("this system does not report the owner of %s: leave out --hosted-user", path)
 	}
 	return int(stat.Uid), nil
 }

@@ -162,7 +162,7 @@ func (c *couriers) send(ctx context.Context, p parcel) error {
 	}
 	var r receipt
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
-		return errors.New("the process that sends said nothing that can be read")
+		return errors.New("the process that sends returned nothing that can be read")
 	}
 	if !r.Sent {
 		return errors.New(cmp.Or(r.Error, "the receiver did not take it"))

@@ -159,7 +159,7 @@ func (p *Policy) holds(s Subject, g grant) Decision {
 	}
 	for _, want := range wanted.list() {
 		if !g.group.within(want, mine) {
-			return no("nobody gives what they do not have: binding %s gives %s at %s for %s, which %s does not have",
+			return no("you cannot grant permissions that you do not have: binding %s gives %s at %s for %s, which %s does not have",
 				g.binding.ID, want, g.binding.Scope, g.group, s)
 		}
 	}

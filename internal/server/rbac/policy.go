@@ -81,7 +81,7 @@ func readGroup(in ResourceGroup) (group, error) {
 	out := group{id: in.ID, types: in.Types, all: in.All, ids: map[string]bool{}}
 	var wrong error
 	if ways := btoi(in.All) + btoi(len(in.IDs) > 0) + btoi(len(in.Selectors) > 0); ways != 1 {
-		return group{id: in.ID}, fmt.Errorf("it must say one of: all, ids, label selectors; it says %d", ways)
+		return group{id: in.ID}, fmt.Errorf("it must set one of: all, ids, label selectors; it sets %d", ways)
 	}
 	for _, id := range in.IDs {
 		out.ids[id] = true
@@ -166,7 +166,7 @@ func (p *Policy) Can(s Subject, want Permission, o Object) Decision {
 		}
 	}
 	if near != nil && o.Asserted && len(near.group.selectors) > 0 {
-		return no("binding %s gives %s at %s by label, for what has the label already: labels that a request brings do not count",
+		return no("binding %s gives %s at %s by label, for what has the label already: labels in a request are ignored",
 			near.binding.ID, want, near.binding.Scope)
 	}
 	if near != nil {

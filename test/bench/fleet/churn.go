@@ -83,7 +83,7 @@ func (b *bench) churn(ctx context.Context, name string) error {
 		figure{Phase: name, Name: "changes made", Unit: "/s", Value: float64(changed) / time.Since(begun).Seconds()},
 	)
 	if done := b.swarm.Executed() - executed; done == 0 || len(told.samples.values) == 0 {
-		return fmt.Errorf("%d commands were executed, %d events came: the figures say nothing", done, len(told.samples.values))
+		return fmt.Errorf("%d commands were executed, %d events came: the figures are meaningless", done, len(told.samples.values))
 	}
 	return nil
 }

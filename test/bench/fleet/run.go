@@ -249,7 +249,7 @@ func (b *bench) reconnect(ctx context.Context, name string) error {
 	b.add(
 		figure{Phase: name, Name: "server ready", Unit: "s", Value: ready.Seconds()},
 		figure{Phase: name, Name: "all agents back", Unit: "s", Value: returned.Seconds()},
-		figure{Phase: name, Name: fmt.Sprintf("%d changes of meanwhile told", changed), Unit: "s", Value: time.Since(begun).Seconds(), Limit: limitStorm},
+		figure{Phase: name, Name: fmt.Sprintf("%d changes of that time reported", changed), Unit: "s", Value: time.Since(begun).Seconds(), Limit: limitStorm},
 	)
 	return nil
 }

@@ -118,7 +118,7 @@ func (s *Server) arguments() []string {
 func (s *Server) await(ctx context.Context, agent *Process, apps int) error {
 	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
 	defer cancel()
-	problem := "nobody has looked"
+	problem := "not checked yet"
 	err := agent.until(ctx, func() bool {
 		problem = s.missing(ctx, apps)
 		return problem == ""

@@ -3,7 +3,7 @@ declare global {
   var slipwayEarly: Record<string, Promise<Response | undefined>> | undefined;
 }
 
-// While pages begin, in ms since their address was opened: an answer that nobody took by then is old.
+// While pages begin, in ms since their address was opened: an answer that was not taken by then is old.
 const beginning = 10_000;
 
 // fetchOnce is fetch, which takes what was asked for early where it is that. An answer counts once.
@@ -18,7 +18,7 @@ export async function fetchOnce(request: Request): Promise<Response> {
   return (performance.now() < beginning ? await answer : undefined) ?? globalThis.fetch(request);
 }
 
-// forgetEarly is for who is nobody, or is so from now on: what they were answered is nothing for who signs in next.
+// forgetEarly is for users who are signed out: their answers must not reach the next user who signs in.
 export function forgetEarly(): void {
   globalThis.slipwayEarly = undefined;
 }

@@ -6,7 +6,7 @@ export interface Need {
   scope?: string;
 }
 
-// accessParts are the parts of the page on access that need a permission. What is left of it, who may what, everybody may ask
+// accessParts are the parts of the page on access that need a permission. The rest of it, the access check, is open to all users
 // about themselves.
 export const accessParts = {
   users: { permission: "user_view", scope: "account" },
@@ -34,6 +34,6 @@ export const projectParts = {
 export const firstSeen = <T extends Partial<Need>>(who: Whoami | null, parts: readonly T[]): T =>
   parts.find((p) => !p.permission || may(who, p.permission, p.scope)) ?? parts[0]!;
 
-// offered is true of a place where whoever is signed in sees something.
+// offered is true of a place where the signed-in user sees something.
 export const offered = (who: Whoami | null, { permission, parts }: { permission?: string; parts?: Need[] }): boolean =>
   (!permission || may(who, permission)) && (!parts || parts.some((p) => may(who, p.permission, p.scope)));

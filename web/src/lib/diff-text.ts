@@ -82,7 +82,7 @@ export function counts(lines: Line[]): { added: number; removed: number } {
   };
 }
 
-// reversed is the patch that makes of what is wanted what is live: what somebody who adopts a change puts into Git.
+// reversed is the patch that makes of what is wanted what is live: what a user who adopts a change puts into Git.
 export function reversed(text: string): string {
   const swap: Record<string, string> = { "+": "-", "-": "+" };
   const out: string[] = [];

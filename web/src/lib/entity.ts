@@ -82,7 +82,7 @@ export function useList<T>(type: string, path: string, params: Params, on = true
 }
 
 // useEntity reads one; nothing where there is no id.
-// every is after how many ms it is read again, where no event tells of all that it says.
+// every is after how many ms it is read again, if no event reports all that it shows.
 export function useEntity<T extends Entity>(kind: Kind<T>, id: string | undefined, every?: number) {
   return useQuery({
     ...(every ? { refetchInterval: every } : {}),
@@ -110,7 +110,7 @@ export function useChoices<T extends Entity>(kind: Kind<T>) {
   return { missing, query: useQuery({ ...allQuery(kind), enabled: !missing }) };
 }
 
-// useAll is all of a kind; nothing for whoever may not see any.
+// useAll is all of a kind; nothing for users who may not see any.
 export const useAll = <T extends Entity>(kind: Kind<T>): T[] => useChoices(kind).query.data ?? [];
 
 // ids are those of entities, in order.

@@ -34,7 +34,7 @@ class EventStream {
     document.addEventListener("visibilitychange", this.look);
     addEventListener("online", this.wake);
     addEventListener("pageshow", this.look);
-    // A machine that wakes up tells no page so: a clock that jumped does.
+    // A machine that wakes up notifies no page: a clock that jumped does.
     let before = Date.now();
     this.pulse = setInterval(() => {
       const slept = Date.now() - before > 6_000;
@@ -81,7 +81,7 @@ class EventStream {
     }
   }
 
-  // look closes the stream of a tab that nobody looks at, and opens it again at once when somebody does.
+  // look closes the stream of a tab that is hidden, and opens it again immediately when it is visible.
   private look = (): void => {
     clearTimeout(this.hidden);
     if (document.visibilityState === "hidden") {

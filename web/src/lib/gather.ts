@@ -1,4 +1,4 @@
-// gather asks for what is wanted within a moment at once, by group, with at most `most` keys a question. An answer has one
+// gather asks for what is wanted within a moment together, by group, with at most `most` keys a request. An answer has one
 // value for each key, in their order.
 export function gather<G, T>(
   most: number,

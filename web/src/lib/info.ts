@@ -1,7 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { client, data } from "@/api/client";
 
-// infoQuery is the server's own account of itself: its version, its address and what it offers.
+// infoQuery is the server's self-description: its version, its address and what it offers.
 export const infoQuery = queryOptions({
   queryKey: ["info"],
   staleTime: 300_000,

@@ -7,10 +7,10 @@ import { rereading } from "./reread";
 const quiet = 300; // ms for which news are gathered before a list is read again
 
 interface News {
-  // type is of the events that tell of a line more, key that of the list.
+  // type is that of the events for a new line, key that of the list.
   type: string;
   key: readonly unknown[];
-  // far is true where somebody reads far down: they are not moved, but told how many lines are new, and decide.
+  // far is true while the user reads far down: the list does not move, but shows the number of new lines.
   far: boolean;
   // each is called for each event.
   each?: (event: Event) => void;

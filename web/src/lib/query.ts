@@ -5,7 +5,7 @@ import { events } from "./events";
 import { type Reread, rereadingType } from "./reread";
 
 // Keys of queries begin with the type of object that they show, as events name it: ["application", "list", filter]. What an
-// event of that type makes old is read again by itself; counts, whose second word says so, less often than lists.
+// event of that type makes old is read again automatically; counts, by their second word, less often than lists.
 const quiet = 400; // at most so often, in ms, is a list read again while events pour in
 
 export const queryClient: QueryClient = new QueryClient({
@@ -20,7 +20,7 @@ export const queryClient: QueryClient = new QueryClient({
     queries: {
       staleTime: 15_000,
       gcTime: 5 * 60_000,
-      refetchOnWindowFocus: false, // events tell what changed
+      refetchOnWindowFocus: false, // events report what changed
       retry: (count, error) =>
         error instanceof ApiError && (error.status === 0 || error.status === 503) ? count < 3 : false,
       retryDelay: (count, error) =>

@@ -5,8 +5,8 @@ export interface Reread {
   stop: () => void;
 }
 
-// paced does something wait ms after it is told to, however often that is, no more often than each rest ms, and once at a time.
-// What it is told meanwhile, or where the doing itself says so, has it done once more after that.
+// paced does something wait ms after a call, however often it is called, no more often than each rest ms, and once at a time.
+// A call in the meantime, or the action itself, has it done once more after that.
 export function paced(act: () => Promise<boolean | void>, wait: number, rest = wait): Reread {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let last = 0;
@@ -26,7 +26,7 @@ export function paced(act: () => Promise<boolean | void>, wait: number, rest = w
     last = Date.now();
     acting = true;
     again = false;
-    const more = await act().catch(() => false); // whoever shows it says that it failed
+    const more = await act().catch(() => false); // the view that shows it reports the failure
     acting = false;
     if ((again || more) && !over) {
       soon();
@@ -59,14 +59,14 @@ export async function leave(id: string, act: () => Promise<void>): Promise<void>
   }
 }
 
-// rereading reads queries again, at the pace of paced. What was asked for before a change may not have it: what is told while
+// rereading reads queries again, at the pace of paced. What was asked for before a change may not have it: what is reported while
 // something is read is read once more after that. So nothing is lost, and nothing is asked for twice at a time.
 export const rereading = (cache: QueryClient, filters: InvalidateQueryFilters, wait: number, rest = wait): Reread =>
   paced(
     async () => {
       const { predicate } = filters;
       const staying = { ...filters, predicate: (query: Query) => !left(query) && (predicate?.(query) ?? true) };
-      const early = cache.isFetching(staying) > 0; // by somebody else, who may have asked too early
+      const early = cache.isFetching(staying) > 0; // by another caller, which may have asked too early
       await cache.invalidateQueries(staying, { cancelRefetch: false });
       return early;
     },
@@ -82,7 +82,7 @@ const calm = 4_000;
 const counts: readonly unknown[] = ["summary", "matrix", "count"];
 const counting = (query: Query) => counts.includes(query.queryKey[1]);
 
-// rereadingCounts is that for the counts of a type of object: the first change is counted at once.
+// rereadingCounts is that for the counts of a type of object: the first change is counted immediately.
 export const rereadingCounts = (cache: QueryClient, type: string, wait: number): Reread =>
   rereading(cache, { queryKey: [type], predicate: counting }, wait, calm);
 

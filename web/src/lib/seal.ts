@@ -7,7 +7,7 @@ import { InputError } from "./input";
 // box (crypto_box_seal), as internal/seal of the server's repository. It is not made with the browser's own cryptography,
 // which pages that are served without HTTPS do not have.
 
-// Purpose is what a secret is sealed for: it is inside of the seal, and the agent compares it with the request. So nobody can
+// Purpose is what a secret is sealed for: it is inside of the seal, and the agent compares it with the request. So no one can
 // use the text for something else, for another person, or much later.
 export interface Purpose {
   // agent is its uid, not its id.
@@ -18,7 +18,7 @@ export interface Purpose {
   name: string;
   // project is the Argo project of the setting as it is to be; empty for all.
   project: string;
-  // actor is who is signed in: type and id.
+  // actor is the signed-in user: type and id.
   actor: string;
   // open are the fields of the request that are not sealed.
   open: Record<string, string>;
@@ -85,7 +85,7 @@ function publicKey(text: string | undefined): Uint8Array {
   try {
     key = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   } catch {
-    // said below
+    // checked below
   }
   if (key.length !== 32 || key.every((b) => b === 0)) {
     throw new InputError("The server sent an invalid agent key. Reload the page, or check the agent.");

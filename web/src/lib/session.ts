@@ -4,7 +4,7 @@ import { forgetEarly } from "@/api/early";
 
 export type Whoami = Schemas["Whoami"];
 
-// sessionQuery is who is signed in; null for nobody.
+// sessionQuery is the signed-in user; null for none.
 export const sessionQuery = queryOptions({
   queryKey: ["session"],
   staleTime: 60_000,
@@ -21,7 +21,7 @@ export const sessionQuery = queryOptions({
   },
 });
 
-// useSession is who is signed in.
+// useSession is the signed-in user.
 export function useSession(): Whoami | null {
   return useQuery(sessionQuery).data ?? null;
 }
@@ -35,14 +35,14 @@ export function contains(scope: string, other: string): boolean {
   return scope.startsWith("org.") && other.startsWith(`project.${org}.`);
 }
 
-// may is true where whoever is signed in holds the permission at the scope, or, without one, anywhere.
+// may is true where the signed-in user holds the permission at the scope, or, without one, anywhere.
 export function may(who: Whoami | null, permission: string, scope?: string): boolean {
   return (who?.grants ?? []).some(
     (grant) => (grant.permissions ?? []).includes(permission) && (scope === undefined || contains(grant.scope, scope)),
   );
 }
 
-// seenIn is where whoever is signed in sees all that a permission is about: "account" for everywhere, a scope of which they see
+// seenIn is where the signed-in user sees all that a permission is about: "account" for everywhere, a scope of which they see
 // a part only with "some of" before it; nothing where they see nothing.
 export function seenIn(who: Whoami | null, permission: string): string[] {
   const held = (who?.grants ?? []).filter((grant) => (grant.permissions ?? []).includes(permission));
@@ -54,7 +54,7 @@ export function seenIn(who: Whoami | null, permission: string): string[] {
   return [...new Set([...whole, ...partly.map((scope) => `some of ${scope}`)])];
 }
 
-// usePartly is undefined for who sees all that a permission is about, and else what to tell them where a list is empty: there
+// usePartly is undefined for users who see all that a permission is about, and otherwise the note for an empty list: there
 // may be more than they see.
 export function usePartly(permission: string): string | undefined {
   const seen = seenIn(useSession(), permission);
@@ -63,7 +63,7 @@ export function usePartly(permission: string): string | undefined {
     : `You have the permission ${permission} in ${seen.join(", ")} only. Others are not shown.`;
 }
 
-// useMissing is undefined for what whoever is signed in may do, and else what to tell them. The server decides; this only
+// useMissing is undefined for what the signed-in user may do, and otherwise the note for them. The server decides; this only
 // keeps people from trying what it would refuse.
 export function useMissing(permission: string, scope?: string): string | undefined {
   const who = useSession();

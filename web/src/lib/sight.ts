@@ -66,7 +66,7 @@ export function useSight(box: RefObject<HTMLElement | null>, count: number, heig
       const start = index * height;
       const end = start + height + head - element.clientHeight;
       element.scrollTop = Math.min(start, Math.max(end, element.scrollTop));
-      // At once: a key that comes before the next frame goes on from this row.
+      // Immediately: a key that comes before the next frame goes on from this row.
       flushSync(look);
       element.querySelector<HTMLElement>(`[data-index="${index}"]`)?.focus({ preventScroll: true });
     },

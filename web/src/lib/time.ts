@@ -88,7 +88,7 @@ const watchers = new Set<() => void>();
 
 function watch(watcher: () => void): () => void {
   if (watchers.size === 0) {
-    current = Date.now(); // it stood still while nobody looked
+    current = Date.now(); // it stood still while it was not visible
   }
   watchers.add(watcher);
   ticking ??= setInterval(() => {

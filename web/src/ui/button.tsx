@@ -17,7 +17,7 @@ export interface ButtonProps extends ComponentProps<"button"> {
   // busy shows that it is being done.
   busy?: boolean | undefined;
   // why says why it cannot be done, such as a missing permission; the button is disabled with it, and stays reachable by
-  // keyboard so that everybody can read why.
+  // keyboard so that every user can read why.
   why?: string | undefined;
   // asChild gives its look to the one element inside, such as a link.
   asChild?: boolean;

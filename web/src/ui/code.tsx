@@ -1,7 +1,7 @@
 import { type ComponentProps, lazy, Suspense } from "react";
 import { Loading } from "./states";
 
-// The editor is large: it comes when somebody looks at a text.
+// The editor is large: it is loaded when a user opens a text.
 const LazyEditor = lazy(() => import("./code-editor"));
 const LazyMerge = lazy(() => import("./code-merge"));
 

@@ -6,7 +6,7 @@ import { Button } from "./button";
 
 const grounds = { same: "", gap: "bg-idle-soft text-muted", out: "bg-bad-soft", in: "bg-ok-soft" };
 const signs = { same: " ", gap: "", out: "-", in: "+" };
-const most = 400; // lines that are shown before somebody asks for all
+const most = 400; // lines that are shown before the user requests all
 
 // DiffView is one unified diff, one below the other or side by side.
 export function DiffView({

@@ -62,7 +62,7 @@ function Seen<T extends Entity>({
 }: EntitiesProps<T>) {
   const [search, set] = useAddress();
   const [deleting, setDeleting] = useState<T | null>(null);
-  // A form keeps what it began with, whatever comes in meanwhile, until it is read again on purpose.
+  // A form keeps what it began with, whatever arrives in the meantime, until it is read again on purpose.
   const [reads, setReads] = useState(0);
   const open = one(search, "open");
   const making = open === "new";

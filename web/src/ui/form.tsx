@@ -37,7 +37,7 @@ export function FormDrawer({
   action?: string | undefined;
   why?: string | undefined;
   submit?: () => Promise<unknown>;
-  // onReload reads it again, where somebody else has changed it meanwhile.
+  // onReload reads it again, if another user has changed it in the meantime.
   onReload?: (() => void) | undefined;
   footer?: ReactNode;
   children: (wrong: Wrong) => ReactNode;

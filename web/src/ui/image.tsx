@@ -3,7 +3,7 @@ import { imageOf } from "@/lib/image";
 import { Copy } from "./copy";
 
 // ImageName is the name of an image in one line. Where there is no room for all of it, the registry is cut, then the name, and
-// the tag last: it is what people look for. The whole is told on hover, and can be copied.
+// the tag last: it is what people look for. The whole is shown on hover, and can be copied.
 export function ImageName({ image, title = image, className }: { image: string; title?: string; className?: string }) {
   const { where, name, version } = imageOf(image);
   return (

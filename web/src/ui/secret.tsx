@@ -1,6 +1,6 @@
 import { Copy } from "./copy";
 
-// Secret is something that is said once: it can be copied, and is nowhere afterwards.
+// Secret is a value that is shown once: it can be copied, and is not stored.
 export function Secret({ label, value }: { label: string; value: string }) {
   return (
     <div className="flex items-center gap-2 rounded-md border bg-ground px-3 py-2">

@@ -67,7 +67,7 @@ export function Empty({
   );
 }
 
-// textOf is what to tell of an error.
+// textOf is the text of an error.
 export function textOf(error: unknown): string {
   if (error instanceof ApiError) {
     return error.message;
@@ -163,7 +163,7 @@ export function Loaded<T>({
   return loading ?? <Loading />;
 }
 
-// NoneYet says that there are none, and to who sees a part only that there may be others.
+// NoneYet states that there are none, and to a user who sees only a part that there may be others.
 export function NoneYet({
   many,
   permission,

@@ -46,7 +46,7 @@ interface Props<T> {
   onOpen?: (row: T) => void;
   onEnd?: () => void;
   rowHeight?: number;
-  // height of the table, which scrolls by itself; left out: as high as its rows.
+  // height of the table, which scrolls on its own; left out: as high as its rows.
   className?: string;
   selected?: (row: T) => boolean;
 }

@@ -78,7 +78,7 @@ function measure(box: HTMLElement): () => void {
   };
 }
 
-// Toasts shows what was said last, at the end of the page.
+// Toasts shows the last messages, at the end of the page.
 export function Toasts() {
   const box = useCallback((element: HTMLElement | null) => (element ? measure(element) : undefined), []);
   const toasts = useSyncExternalStore(
@@ -89,7 +89,7 @@ export function Toasts() {
     () => list,
   );
   return (
-    // A list keeps its role for its lines: what tells of new ones is around it.
+    // A list keeps its role for its lines: the live region is around it.
     <div
       ref={box}
       role="status"

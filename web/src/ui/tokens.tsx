@@ -24,7 +24,7 @@ export interface Owner {
 
 const again = () => queryClient.invalidateQueries({ queryKey: ["token"] });
 
-// Tokens are the API tokens of somebody: each can do what its owner may, and less where it is limited.
+// Tokens are the API tokens of a user or service account: each can do what its owner may, and less where it is limited.
 export function Tokens({ owner, mine }: { owner: Owner; mine?: boolean }) {
   const list = useList<Token>("token", "/api/v1/tokens", { owner: owner.id, ownerType: owner.type, limit: 500 });
   const [making, setMaking] = useState(false);

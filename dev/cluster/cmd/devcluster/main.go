@@ -31,8 +31,8 @@ func run(arguments []string) int {
 	flags.StringVar(&config.Data, "data", "", "directory of everything the cluster keeps (required)")
 	flags.IntVar(&config.Port, "port", 0, "port of the API server on 127.0.0.1; 0 is the one used before, or a free one")
 	flags.IntVar(&config.Nodes, "nodes", 3, "number of simulated nodes")
-	flags.StringVar(&config.WhileLocked, "while-locked", "", "stop once nobody holds a shared lock (flock) on this file")
-	flags.DurationVar(&config.Grace, "grace", time.Minute, "with --while-locked: for how long nobody may hold the lock")
+	flags.StringVar(&config.WhileLocked, "while-locked", "", "stop once no process holds a shared lock (flock) on this file")
+	flags.DurationVar(&config.Grace, "grace", time.Minute, "with --while-locked: for how long the lock must be free")
 	showVersion := flags.Bool("version", false, "print the version of Kubernetes and exit")
 	if err := flags.Parse(arguments); err != nil {
 		if errors.Is(err, flag.ErrHelp) {

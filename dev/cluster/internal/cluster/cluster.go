@@ -33,7 +33,7 @@ const (
 const MaxNodes = 1000
 
 // errUnused ends a cluster that is no longer used.
-var errUnused = errors.New("nobody uses the cluster")
+var errUnused = errors.New("the cluster is not used")
 
 // Config describes one cluster.
 type Config struct {
@@ -274,7 +274,7 @@ func (c *run) outcome(asked, ctx context.Context, err error) error {
 	case asked.Err() != nil:
 		return nil //nolint:nilerr // it is what the caller wanted
 	case errors.Is(cause, errUnused):
-		c.say("nobody used the cluster for %s", c.config.Grace)
+		c.say("the cluster was not used for %s", c.config.Grace)
 		return nil
 	case cause != nil:
 		return cause

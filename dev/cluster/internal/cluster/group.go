@@ -8,7 +8,7 @@ import (
 )
 
 // errEarly is what a component ends with that returns without being asked to.
-var errEarly = errors.New("a component ended by itself: see the logs")
+var errEarly = errors.New("a component ended unexpectedly: see the logs")
 
 // group is a number of components that start and stop together.
 type group struct {

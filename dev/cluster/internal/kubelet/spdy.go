@@ -124,7 +124,7 @@ func collect(conn httpstream.Connection, news <-chan opened, want map[string]boo
 		}
 		kind := next.stream.Headers().Get(corev1.StreamType)
 		if !want[kind] || have[kind] != nil {
-			return nil, fmt.Errorf("nobody asked for a stream of type %.20q", kind)
+			return nil, fmt.Errorf("no stream of type %.20q was requested", kind)
 		}
 		select {
 		case <-next.ready:

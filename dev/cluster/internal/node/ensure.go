@@ -77,7 +77,7 @@ func tellPort(ctx context.Context, client kubernetes.Interface, port int) error 
 		}
 		_, err := client.CoreV1().Nodes().Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 		if err != nil {
-			return fmt.Errorf("tell node %s its port: %w", node.Name, err)
+			return fmt.Errorf("set the port of node %s: %w", node.Name, err)
 		}
 	}
 	return nil

@@ -122,7 +122,7 @@ func checkInstallable(c loaded) error {
 	case "", "application":
 		return nil
 	default:
-		return fmt.Errorf("chart %s is of type %q and cannot be deployed by itself; depend on it from an application chart", c.about().name, t)
+		return fmt.Errorf("chart %s is of type %q and cannot be deployed on its own; depend on it from an application chart", c.about().name, t)
 	}
 }
 

@@ -66,7 +66,7 @@ func (p *process) alive() error {
 	}
 	select {
 	case <-p.done:
-		return fmt.Errorf("%s ended by itself: %w; the end of its log is:\n%s", p.argv[0], p.failure, p.tail())
+		return fmt.Errorf("%s ended unexpectedly: %w; the end of its log is:\n%s", p.argv[0], p.failure, p.tail())
 	default:
 		return nil
 	}

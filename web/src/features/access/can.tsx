@@ -44,7 +44,7 @@ function answerQuery(search: Search) {
   });
 }
 
-// Can answers whether somebody may do something, and why. The question is in the address: a link asks it again.
+// Can shows whether a user may do something, and why. The query is in the address: a link repeats it.
 export function Can() {
   const me = useSession();
   const [search, set] = useAddress();

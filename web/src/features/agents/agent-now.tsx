@@ -13,7 +13,7 @@ import { type Agent, connected, heardEvery, stateOf, useApplications } from "./d
 
 export function Now({ agent }: { agent: Agent }) {
   const apps = useApplications(agent.id ?? "");
-  // Events tell of all that is shown here but when it was heard last, and its lag.
+  // Events report all that is shown here but when it was heard last, and its lag.
   useEntity(agents, agent.id, heardEvery(agent));
   const status = agent.status;
   const hosted = agent.hosted;

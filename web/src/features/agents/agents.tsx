@@ -31,7 +31,7 @@ export function warnings(agent: Agent, server: string): string[] {
   ];
 }
 
-// Applications is how many an agent has. The summary counts those of all agents at once; of very many agents it lists only
+// Applications is how many an agent has. The summary counts those of all agents together; of very many agents it lists only
 // those with the most, and the others are asked for one by one.
 function Applications({ agent }: { agent: string }) {
   const missing = useMissing("application_view");

@@ -10,10 +10,10 @@ export type Registration = Schemas["AgentRegistration"];
 
 export const stateOf = (agent: Agent): string => agent.status?.state ?? "Never";
 
-// connected is true of an agent that the server hears: silent for half a minute it is so no longer, and an event tells of it.
+// connected is true of an agent that the server hears: silent for half a minute it is so no longer, and an event reports it.
 export const connected = (agent: Agent): boolean => ["Connected", "Degraded"].includes(stateOf(agent));
 
-// heardEvery is after how many ms there may be news of an agent that no event tells of: when it was heard last, and its lag,
+// heardEvery is after how many ms there may be news of an agent that no event reports: when it was heard last, and its lag,
 // which come with heartbeats. undefined for one that sends none: that it is heard again is an event.
 export const heardEvery = (agent: Agent): number | undefined => (connected(agent) ? 10_000 : undefined);
 

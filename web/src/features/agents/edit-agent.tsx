@@ -9,9 +9,9 @@ import { metaBody, MetaFields, useMeta } from "@/ui/meta";
 import { toast } from "@/ui/toast";
 import type { Agent } from "./data";
 
-// EditAgent changes what people say of an agent; what it runs as is said when it is installed.
+// EditAgent changes the description of an agent; its mode is set when it is installed.
 export function EditAgent({ agent, onClose, onReload }: { agent: Agent; onClose: () => void; onReload: () => void }) {
-  // What it began with stays, whatever the agent tells meanwhile.
+  // What it began with stays, whatever the agent reports in the meantime.
   const [first] = useState(agent);
   const [meta, setMeta] = useMeta(first);
   const [autoCreate, setAutoCreate] = useState(Boolean(first.autoCreate));

@@ -153,7 +153,7 @@ function NewToken({
   );
 }
 
-// NetworkFields are for clusters that do not reach everything by themselves; the command follows what is written.
+// NetworkFields are for clusters that do not reach everything directly; the command follows what is written.
 function NetworkFields({ value, onChange }: { value: Network; onChange: (change: Partial<Network>) => void }) {
   const text = (name: Exclude<keyof Network, "ca">) => ({
     value: value[name],

@@ -1,7 +1,7 @@
-// What somebody runs in a terminal to install an agent. The token is in a Secret beside the server's manifest, which never
+// The commands that install an agent. The token is in a Secret beside the server's manifest, which never
 // has one in it; all of it is one command, so that there is one thing to copy.
 
-// Network is what an agent needs where its cluster does not reach everything by itself; "" for nothing.
+// Network is what an agent needs where its cluster does not reach everything directly; "" for nothing.
 export interface Network {
   registry: string;
   pullSecret: string;

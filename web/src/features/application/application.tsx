@@ -16,7 +16,7 @@ import { Header } from "./header";
 import { resourceOf } from "./resource";
 import { useFollow } from "./use";
 
-// The panel for a sync is large, and comes when somebody opens it.
+// The panel for a sync is large, and is loaded when a user opens it.
 const SyncPanel = lazy(() => import("./sync-panel"));
 
 const parts: [Part, string][] = [

@@ -53,7 +53,7 @@ function Banner({
   );
 }
 
-// Banners tell what keeps the application from going on by itself: a plan that is held, a rollback, a window, an agent that
+// Banners show what stops the automation of the application: a plan that is held, a rollback, a window, an agent that
 // is away.
 export function Banners({ app, detail, resource }: { app: App; detail: Detail; resource: Resource }) {
   const actions = useActions(app);

@@ -23,7 +23,7 @@ const unknownFor = 60_000; // ms until a commit that the agent does not know yet
 // isCommit says whether a revision is a whole commit: versions of charts have no author.
 export const isCommit = (revision: string): boolean => /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(revision);
 
-// useCommit is who made a commit and what for; undefined where it is none, or not known.
+// useCommit is the author and the message of a commit; undefined where it is none, or not known.
 export function useCommit(app: App, revision: string): Commit | undefined {
   const { data: commit } = useQuery({
     queryKey: lookKey(app, "commit", revision),
@@ -40,11 +40,11 @@ export interface Made {
   author: string;
   subject: string;
   at: string | undefined;
-  // by is the author with the address, for who wants to know exactly.
+  // by is the author with the address, for details.
   by: string;
 }
 
-// madeOf is what is told of a commit: what the agent reads in Git, else what was noted when it was deployed.
+// madeOf is the description of a commit: what the agent reads in Git, else what was noted when it was deployed.
 export function madeOf(commit: Commit | undefined, note?: { subject?: string; author?: string }): Made {
   const { name = "", email } = commit?.author ?? {};
   const by = name || email ? `${name}${email ? ` <${email}>` : ""}`.trim() : (note?.author ?? "");

@@ -5,7 +5,7 @@ import { Field, Input } from "@/ui/field";
 import { Failed, Loading } from "@/ui/states";
 import { keyOf, type Named, placeOf } from "./resource";
 
-// Reason is why somebody does something, for those who look at the application later.
+// Reason is the reason of an action, for later readers.
 export function Reason({ value, onChange }: { value: string; onChange: (value: string) => void }) {
   return (
     <Field

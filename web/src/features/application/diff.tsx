@@ -18,7 +18,7 @@ import { found, type ObjectDiff } from "./drift";
 import { keyOf, type Resource, revisionsOf } from "./resource";
 import { useDetail, useMay } from "./use";
 
-// What a difference depends on, as far as the server knows it: the agent is asked again when that changes, and when somebody
+// What a difference depends on, as far as the server knows it: the agent is asked again when that changes, and when a user
 // presses the button.
 function seen(resource: Resource): string {
   const status = resource.status;
@@ -59,7 +59,7 @@ async function allDifferences(app: App, asked: { drift: boolean; ignored: boolea
   return { ...all, nextCursor: undefined };
 }
 
-// ApplicationDiff is what a sync would change, or what somebody changed in the cluster, with the answers to that.
+// ApplicationDiff is what a sync would change, or what was changed in the cluster, with the answers to that.
 export default function ApplicationDiff() {
   const app = useApp();
   const { resource } = useDetail(app);
@@ -172,7 +172,7 @@ function Revision() {
   );
 }
 
-const most = 50; // objects that are shown at once
+const most = 50; // objects that are shown together
 
 function Items({ app, items, drift, split }: { app: App; items: ObjectDiff[]; drift: boolean; split: boolean }) {
   const [search, set] = useAddress();

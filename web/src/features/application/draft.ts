@@ -3,7 +3,7 @@ import { changed, editable, type Raw } from "./edit";
 import type { Resource } from "./resource";
 
 export interface Draft {
-  // base is what the draft was made of: the resource as it was when somebody began to edit.
+  // base is what the draft was made of: the resource as it was when the edit began.
   base: Resource;
   draft: Raw;
   set: (change: (draft: Raw) => void) => void;
@@ -11,7 +11,7 @@ export interface Draft {
   reset: () => void;
 }
 
-// useDraft is an edit of the resource. As long as nobody has changed anything, it follows what is there.
+// useDraft is an edit of the resource. Without a change, it follows the present resource.
 export function useDraft(resource: Resource): Draft {
   const [edit, setEdit] = useState<{ base: Resource; draft: Raw } | null>(null);
   const here = edit && changed(edit.draft, edit.base) ? edit : { base: resource, draft: editable(resource) };

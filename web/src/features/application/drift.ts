@@ -11,7 +11,7 @@ export function text(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-// owner is who has set a field: the manager, with the subresource that it came through, and how many others.
+// owner is the owner of a field: the manager, with the subresource that it came through, and how many others.
 export function owner(field: FieldDiff): string {
   if (!field.manager) {
     return "";

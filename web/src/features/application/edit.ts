@@ -8,7 +8,7 @@ import { write } from "./use";
 
 export type Raw = Resource & Record<string, unknown>;
 
-// Annotations that agents write by themselves; they are nobody's edit.
+// Annotations that agents write; they are no edit of a user.
 const theirs =
   /^(slipway\.io\/history-notes|argocd\.argoproj\.io\/(refresh|refresh-timestamp|hydrate|hydrate-timestamp))$/;
 
@@ -24,7 +24,7 @@ export function editable(resource: Resource): Raw {
 }
 
 // tried is an edit as a preview takes it. It goes with no version: a new status alone would make it an old one, and what was
-// changed by somebody else meanwhile is seen when it is saved.
+// changed by another user in the meantime is detected when it is saved.
 export function tried(draft: Resource, base: Resource): { resource: unknown; base: unknown; update: true } {
   const at = (of: Resource) => {
     const out = editable(of);
@@ -51,7 +51,7 @@ export function intent(resource: Resource): string {
 // changed says whether an edit says something else than what it was made of.
 export const changed = (draft: Resource, base: Resource): boolean => intent(draft) !== intent(base);
 
-// EditConflict is when somebody else has changed what an edit was made of.
+// EditConflict means that another user has changed what an edit was made of.
 export class EditConflict extends Error {
   constructor() {
     super("Another user has changed the application in the meantime: reload it and repeat your change.");
@@ -61,7 +61,7 @@ export class EditConflict extends Error {
 const attempts = 4;
 
 // save writes an edit with the version that the server knows now. An agent writes the status at any time, and with it comes
-// a new version: as long as nobody has changed what the edit is about, it is tried again with that.
+// a new version: as long as the fields of the edit are unchanged, it is tried again with that.
 export async function save(app: App, draft: Resource, base: Resource, reason: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const now = resourceOf(await queryClient.fetchQuery({ ...detailQuery(app), staleTime: 0 }));

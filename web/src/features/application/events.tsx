@@ -30,8 +30,8 @@ function useAudit(app: App, allowed: boolean) {
   });
 }
 
-// useTold is what Kubernetes tells of the Application itself. Nothing tells when there is more of it, so it is read again while
-// somebody looks.
+// useTold is the Events of Kubernetes about the Application itself. Nothing reports new ones, so they are read again while a
+// user looks.
 function useTold(app: App) {
   const { agent, namespace, name } = app;
   return useQuery({
@@ -70,7 +70,7 @@ const columns: Column<Happening>[] = [
   { key: "from", title: "Source", width: "8rem", cell: (h) => <Badge>{h.from}</Badge> },
 ];
 
-// ApplicationEvents is one line of time of all that is told of the application.
+// ApplicationEvents is one timeline of all events of the application.
 export default function ApplicationEvents() {
   const app = useApp();
   const { detail, resource } = useDetail(app);

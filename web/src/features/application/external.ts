@@ -21,7 +21,7 @@ function linkOf(text: string, name = ""): External | undefined {
   return { href, title: (titled && first.trim()) || name || bare };
 }
 
-// externalLinks are the links of an application: first those of its annotations, which somebody chose for it, then the addresses at
+// externalLinks are the links of an application: first those of its annotations, which its author chose, then the addresses at
 // which its objects are served. Each address is there once.
 export function externalLinks(resource: Resource): External[] {
   const annotations = Object.entries(resource.metadata.annotations ?? {})

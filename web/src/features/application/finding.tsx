@@ -71,7 +71,7 @@ function Times({ evidence }: { evidence: Schemas["Evidence"] }) {
   );
 }
 
-// Log asks for the end of a log when somebody wants it: it may hold anything that the program wrote, and nothing keeps it.
+// Log asks for the end of a log on request: it may hold anything that the program wrote, and nothing keeps it.
 function Log({ app, finding }: { app: App; finding: Found }) {
   const [wanted, want] = useState(false);
   const missing = useMissing("application_logs", useScope(app));

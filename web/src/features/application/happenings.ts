@@ -2,11 +2,11 @@ import type { Schemas } from "@/api/client";
 import type { Past } from "./past";
 import type { Resource } from "./resource";
 
-// Happening is one line of what happened around an application, whoever knows of it.
+// Happening is one line of what happened around an application, from any source.
 export interface Happening {
   key: string;
   at: string;
-  // from is who tells it: the ledger, the audit, the agent in a condition, or an Event of Kubernetes.
+  // from is its source: the ledger, the audit, the agent in a condition, or an Event of Kubernetes.
   from: "ledger" | "audit" | "condition" | "kubernetes";
   bad: boolean;
   what: string;
@@ -48,7 +48,7 @@ function ofEvent(e: Schemas["ResourceEvent"]): Happening {
   };
 }
 
-// happenings puts together what the ledger, the audit, the agent and the cluster tell, the newest first.
+// happenings puts together what the ledger, the audit, the agent and the cluster report, the newest first.
 export function happenings(
   past: Past[],
   audit: Schemas["AuditEntry"][],

@@ -6,7 +6,7 @@ import type { Plan } from "./plan";
 import type { OperationState, Resource } from "./resource";
 import { isOf, type Timeline, timelineOf, timelineOfAnswer } from "./timeline";
 
-// useTimeline is the operation step by step, as the agent tells it. As long as it has not told of the one that the status is
+// useTimeline is the operation step by step, as the agent reports it. As long as it has not reported the one that the status is
 // about, or cannot, it is put together from the status.
 export function useTimeline(
   app: App,
@@ -27,7 +27,7 @@ export function useTimeline(
       ),
   });
   // The agent is asked again when what the status says has changed, one question after the other: a large operation changes
-  // faster than it can be told.
+  // faster than it can be reported.
   const { isFetching, refetch } = query;
   const asked = useRef({ state, own });
   useEffect(() => {

@@ -16,7 +16,7 @@ export interface Past {
   revisions: string[];
   startedAt: string;
   at: string;
-  // who asked for it; "" for nobody.
+  // author of the request; "" for none.
   who: string;
   reason: string;
   author: string;
@@ -85,7 +85,7 @@ export function compose(resource: Resource, entries: Entry[], unsupported: Detai
   const list = entries.map(ofEntry);
   for (const deployment of own) {
     const note = notes[String(deployment.id)] ?? {};
-    // Of several that fit, such as a rollback and what it was rolled back to at once, the nearest in time.
+    // Of several that fit, such as a rollback and an immediate rollback of it, the nearest in time.
     let one = list
       .filter((p) => p.entry && p.deployment === undefined && same(p.entry, deployment))
       .sort((a, b) => apart(a.at, deployment) - apart(b.at, deployment))[0];

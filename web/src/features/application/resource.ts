@@ -169,7 +169,7 @@ function json<T>(text: string | undefined): T | undefined {
   try {
     return text ? (JSON.parse(text) as T) : undefined;
   } catch {
-    return undefined; // somebody else wrote it: the agent says so in a condition
+    return undefined; // another program wrote it: the agent reports it in a condition
   }
 }
 
@@ -232,7 +232,7 @@ export function beside<A extends { action: string }>(actions: readonly A[], reso
   return running(resource) ? actions.filter((a) => a.action !== "terminate") : [...actions];
 }
 
-// automated says whether it syncs by itself.
+// automated reports whether auto-sync is on.
 export function automated(resource: Resource): boolean {
   const policy = resource.spec.syncPolicy?.automated;
   return Boolean(policy) && policy?.enabled !== false;
@@ -259,5 +259,5 @@ export const nameOf = (o: Named): Schemas["ObjectName"] => ({
 // placeOf is an object as people say it: "Deployment shop/web".
 export const placeOf = (o: Named): string => `${o.kind} ${o.namespace ? `${o.namespace}/` : ""}${o.name}`;
 
-// person is who did something, as people call them: servers and agents say "user:ann".
+// person is the display form of an actor: servers and agents use "user:ann".
 export const person = (who: string): string => who.replace(/^user:/, "");

@@ -26,7 +26,7 @@ export function CommitName({ app, revision }: { app: App; revision: string }) {
   );
 }
 
-// Revision is a commit or version, with who made it, when, and what for.
+// Revision is a commit or version, with its author, time and message.
 export function Revision({ app, revision, note }: { app: App; revision: string; note?: Note | undefined }) {
   const made = madeOf(useCommit(app, revision), note);
   return (
@@ -47,7 +47,7 @@ export function Revision({ app, revision, note }: { app: App; revision: string; 
   );
 }
 
-// Author is who made a commit, and when.
+// Author is the author of a commit, and its time.
 function Author({ made }: { made: Made }) {
   if (!made.author && !known(made.at)) {
     return null;

@@ -14,7 +14,7 @@ import { momentOf, type Past } from "./past";
 import { automated, revisionsText } from "./resource";
 import { operate, useDetail } from "./use";
 
-// Rollback says what going back means before anybody does it.
+// Rollback shows the effect of a rollback before it starts.
 export function Rollback({ app, history, onClose }: { app: App; history: Past[]; onClose: () => void }) {
   const { resource } = useDetail(app);
   // Beside an Argo CD, which has no pin.

@@ -114,7 +114,7 @@ function Text({
   );
 }
 
-// Lines keeps what is being written, also while it does not say anything yet. When nobody writes, it follows the value.
+// Lines keeps what is being written, also while it has no meaning yet. Without focus, it follows the value.
 function Lines({ value, onChange, ...rest }: { value: string; onChange: (text: string) => void; id?: string }) {
   const [text, setText] = useState(value);
   const field = useRef<HTMLTextAreaElement>(null);

@@ -26,7 +26,7 @@ export default function ApplicationSettings() {
   const navigate = useNavigate();
   const yaml = one(search, "as") === "yaml";
   const [wrong, setWrong] = useState<string>();
-  // Editor and form begin anew when the draft was taken back.
+  // Editor and form start over when the draft was discarded.
   const [round, setRound] = useState(0);
   const reset = () => {
     edit.reset();
@@ -69,7 +69,7 @@ export default function ApplicationSettings() {
 
 // AsYaml edits all that people say in the resource; what is in the cluster beside it stays.
 function AsYaml({ edit, onWrong }: { edit: Draft; onWrong: (wrong: string | undefined) => void }) {
-  // The text is the editor's own: a draft that is written anew would move the cursor.
+  // The text is the editor's own: a draft that is written again would move the cursor.
   const [text, setText] = useState(() => yamlOf(edit.draft));
   const [problem, setProblem] = useState<{ line: number; message: string }>();
   const problems = useMemo(() => (problem ? [problem] : []), [problem]);

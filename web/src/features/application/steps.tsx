@@ -62,7 +62,7 @@ export function StateIcon({ state }: { state: State }) {
   );
 }
 
-const most = 100; // items of one wave that are shown at once
+const most = 100; // items of one wave that are shown together
 
 export interface Group<T> {
   phase: string;

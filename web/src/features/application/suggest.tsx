@@ -4,7 +4,7 @@ import { client, data } from "@/api/client";
 import { useSettled } from "@/lib/settled";
 import { Input } from "@/ui/field";
 
-const most = 50; // suggestions at once; writing on finds the others
+const most = 50; // suggestions together; writing on finds the others
 
 const lists = {
   service: (search: string, signal: AbortSignal) =>

@@ -50,7 +50,7 @@ export interface Planned {
   plan: Plan;
 }
 
-// plannedKey is under which the panel leaves the plan that somebody looked at before they started the sync.
+// plannedKey is under which the panel leaves the plan that the user saw before starting the sync.
 export const plannedKey = (app: App) => lookKey(app, "planned");
 
 function Operation({ app, state, resource }: { app: App; state: OperationState; resource: Resource }) {

@@ -69,15 +69,15 @@ const states: Record<Item["state"], State> = {
 
 const isUnder = (phase: string): boolean => phase === "Running" || phase === "Terminating";
 
-// isOf says whether an answer about the operation is about the one that the status tells of: the one of the two may be older.
+// isOf says whether an answer about the operation is about the one in the status: either of the two may be older.
 export const isOf = (answer: Told | undefined, state: OperationState): answer is Told =>
   answer !== undefined && Date.parse(answer.startedAt ?? "") === Date.parse(state.startedAt);
 
-// timelineOfAnswer is the timeline as the agent tells it, its steps in their order. A plan that was looked at before says
+// timelineOfAnswer is the timeline as the agent reports it, its steps in their order. A plan that was looked at before says
 // which objects are made and which are changed.
 export function timelineOfAnswer(answer: Told, plan?: Plan): Timeline {
   const planned = plannedOf(plan);
-  // What an operation that is over left running nobody waits for any more: objects were applied, hooks had not ended.
+  // What an operation that is over left running is not waited for any more: objects were applied, hooks had not ended.
   const left = (item: Item): State => (item.hook ? "failed" : "done");
   const list = (answer.steps ?? []).flatMap((s) =>
     (s.items ?? []).map((item): Placed => {
@@ -129,7 +129,7 @@ function awaited(state: OperationState, own: OwnObject[]): { object: OwnObject; 
     .map((object) => ({ object, verb: object.requiresPruning ? "delete" : "" }));
 }
 
-// timelineOf is for as long as the agent has not told it: it puts together what the status says of each object, in which waves
+// timelineOf is for as long as the agent has not reported it: it combines the status of each object, in which waves
 // they are, and what a plan that was looked at before says of those that the operation has not come to.
 export function timelineOf(state: OperationState, own: OwnObject[], plan?: Plan): Timeline {
   const under = isUnder(state.phase);

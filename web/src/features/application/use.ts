@@ -116,7 +116,7 @@ export async function operate<V extends keyof Requests>(app: App, verb: V, body:
   };
 }
 
-// write puts a changed resource in place of the one that it was made from. Who was faster is told by a 409.
+// write puts a changed resource in place of the one that it was made from. A 409 reports that another client was faster.
 export async function write(app: App, resource: unknown, base: unknown, reason: string, dryRun = false): Promise<void> {
   const body = { resource, base, ...(reason ? { reason } : {}) };
   accepted(await data(client.PUT(address, { params: { path: pathOf(app), query: dryRun ? { dryRun } : {} }, body })));

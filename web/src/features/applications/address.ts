@@ -23,7 +23,7 @@ export function useAddress() {
     view: one(search, "view"),
     job: one(search, "job"),
     setFilter: (next: Filter, replace = false) => {
-      // The first rows are on their way before the address has changed.
+      // The first rows are requested before the address has changed.
       void queryClient.prefetchQuery(pageQuery(filterOf(searchOf(next)), sort, 1));
       go({ ...keep, ...searchOf(next) }, replace);
     },

@@ -89,7 +89,7 @@ export function useList(filter: Filter, sort: string, wanted: readonly number[])
 }
 
 // useSeen follows which rows are in sight, some times a second, and only as far as other pages are wanted for them: what is
-// scrolled past in between is not read, and nothing but the rows is painted anew.
+// scrolled past in between is not read, and nothing but the rows is painted again.
 export function useSeen(total: React.RefObject<number>): [readonly number[], (first: number, last: number) => void] {
   const [pages, setPages] = useState<readonly number[]>([1]);
   const latest = useRef([0, 0]);
@@ -170,7 +170,7 @@ export function useNext(ready: boolean): void {
   }, [ready, router]);
 }
 
-const flush = 100; // how long events are gathered before rows are painted anew, in ms
+const flush = 100; // how long events are gathered before rows are painted again, in ms
 const again = 1_000; // at most so often are pages read again
 
 // useLive puts what events say into the rows, and has counts and pages read again where that is not enough.
@@ -215,7 +215,7 @@ export function useLive(filter: Filter, sort: string): void {
           cache.setQueryData(key, { ...page, items });
         }
       }
-      // Of a row that is on no page nobody knows whether it comes into the list: how many there are then tells.
+      // Of a row that is on no page it is not known whether it comes into the list: the new total shows it.
       if ([...changes.keys()].some((id) => !known.has(id))) {
         strangers.soon();
       }

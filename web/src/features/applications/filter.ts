@@ -34,7 +34,7 @@ type ListName = keyof typeof lists;
 
 const listNames = Object.keys(lists) as ListName[];
 
-// The fields that a list can be sorted by, and how it is where nothing is said: the worst first.
+// The fields that a list can be sorted by, and how it is by default: the worst first.
 const sorts = [
   "attention",
   "name",

@@ -20,7 +20,7 @@ export interface Actions {
 export const nameOf = (id: string | undefined): string => id?.split(".").at(-1) ?? "";
 
 // AppLink is a plain link, since a list makes many of them at each frame that it is scrolled by; the list itself follows it
-// without loading the page anew.
+// without loading the page again.
 export function AppLink({ app, className }: { app: Application; className?: string }) {
   return (
     <a href={hrefOf(app)} data-app={app.id} className={cn("font-medium hover:text-accent hover:underline", className)}>
@@ -32,7 +32,7 @@ export function AppLink({ app, className }: { app: Application; className?: stri
 const hrefOf = (app: Application): string =>
   `/applications/${[app.agent, app.namespace, app.name].map(encodeURIComponent).join("/")}`;
 
-// Flags are what somebody should know of an application beside how it is.
+// Flags are what a user should know of an application besides its state.
 export function Flags({ app }: { app: Application }) {
   const now = useNow();
   return (

@@ -6,7 +6,7 @@ import { Input } from "@/ui/field";
 
 const pause = 80; // how long typing rests before the list follows, in ms
 
-// SearchBox follows what is typed; the address follows the first letter at once, and those after it when typing rests.
+// SearchBox follows what is typed; the address follows the first letter immediately, and those after it when typing rests.
 export function SearchBox({
   text,
   onText,
@@ -29,7 +29,7 @@ export function SearchBox({
       sent.current = sent.current.slice(at);
       return;
     }
-    // Somebody went back, or took another view: what was typed here is old.
+    // The user went back, or chose another view: what was typed here is old.
     sent.current = [text];
     setValue(text);
   }, [text]);

@@ -53,7 +53,7 @@ export function targetOf(id: string): Schemas["Target"] {
   return { agent, namespace, name: name.join("/") };
 }
 
-// wanted is how a job is told of a selection.
+// wanted is a selection as a job takes it.
 export function wanted(
   selection: Selection,
   filter: NonNullable<Schemas["JobRequest"]["filter"]>,

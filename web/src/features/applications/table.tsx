@@ -35,7 +35,7 @@ export function useBeginning(list: List, scroller: React.RefObject<HTMLDivElemen
   }, [list.filter, list.sort, scroller]);
 }
 
-// follow has a click on a link of a row go there without loading the page anew; with a key held, or the middle button, the
+// follow has a click on a link of a row go there without loading the page again; with a key held, or the middle button, the
 // browser opens it elsewhere as any link.
 export function follow(event: MouseEvent, actions: Actions): void {
   const id = (event.target as HTMLElement).closest<HTMLElement>("a[data-app]")?.dataset["app"];

@@ -51,7 +51,7 @@ const fields: Record<string, (a: Application) => unknown> = {
   type: (a) => a.environment,
   version: (a) => a.version,
   held: (a) => a.held,
-  // Which reason is the worst only the server says: what it depends on tells that it may be another one.
+  // Only the server knows which reason is the worst: its inputs show that it may have changed.
   attention: (a) => [a.sync, a.health, a.phase, a.held, a.finishedAt, a.driftSince, ...(a.conditions ?? [])].join(),
   stale: (a) => a.stale ?? false,
   scope: (a) => a.scope,

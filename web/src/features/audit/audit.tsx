@@ -72,12 +72,12 @@ const clean = {
 export default function Audit() {
   const [search, set] = useAddress();
   const missing = useMissing("audit_view");
-  const missingAll = useMissing("audit_view", "account"); // what is missing in between cannot be told by a part
+  const missingAll = useMissing("audit_view", "account"); // what is missing in between is not visible from a part
   const filter = auditFilter(search);
   const list = useList<Entry>("audit", "/api/v1/audit", filter, !missing);
   const far = (list.query.data?.length ?? 0) > 200;
   const [news, seen] = useNews({ type: "audit.recorded", key: ["audit", "list"], far });
-  // The list follows by itself; all else that is read of an entry never changes.
+  // The list updates automatically; all else that is read of an entry never changes.
   useEffect(() => patchOn("audit", () => true), []);
   const again = () => {
     seen();

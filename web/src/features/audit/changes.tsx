@@ -16,7 +16,7 @@ import { Badge, type Tone } from "@/ui/status";
 import { actionName, before, type Detail, type Operation, placeOf, type Touched, touched } from "./entries";
 
 const tones: Record<string, Tone> = { created: "ok", added: "ok", changed: "busy", deleted: "bad", removed: "bad" };
-const most = 200; // objects that are listed before somebody asks for all
+const most = 200; // objects that are listed before the user requests all
 
 // useOthers are the operations of the same application around an entry: those that it can be compared with.
 function useOthers(entry: Detail) {

@@ -56,7 +56,7 @@ export function deedOf(e: Operation): string {
   return e.repeats ? `${e.repeats + 1} repairs` : "Repair";
 }
 
-// who is who asked for an operation; "" for the policy of the application.
+// who is the author of an operation; "" for the policy of the application.
 export const who = (e: Operation): string => (e.automatic ? "" : (e.actor ?? "").replace(/^user:/, ""));
 
 export const keyOf = (o: Key): string => `${o.group ?? ""}/${o.kind}/${o.namespace ?? ""}/${o.name}`;

@@ -24,7 +24,7 @@ spec:
 export interface Draft {
   text: string;
   doc: Document;
-  // problem is what is wrong with the YAML; the form cannot be used until it is mended.
+  // problem is what is wrong with the YAML; the form cannot be used until it is fixed.
   problem?: { line: number; message: string };
 }
 

@@ -14,7 +14,7 @@ export const checkQuery = (agent: string, resource: unknown, enabled: boolean) =
     queryFn: async () => ({ of: resource, problems: (await preview(agent, { resource }, true)).problems ?? [] }),
   });
 
-// refsQuery is the branches, tags and charts of a repository; nothing for whoever sees no repositories.
+// refsQuery is the branches, tags and charts of a repository; nothing for users who see no repositories.
 export const refsQuery = (agent: string, repoURL: string, argoProject: string, seen: boolean) =>
   queryOptions({
     queryKey: ["browse", "refs", agent, repoURL, argoProject],

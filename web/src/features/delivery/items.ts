@@ -1,7 +1,7 @@
 import { useList } from "@/lib/entity";
 import type { Kind, SettingItem } from "./setting";
 
-// useSettings are what agents tell of one kind, page by page.
+// useSettings are the settings of one kind that agents report, page by page.
 export const useSettings = (kind: Pick<Kind, "event" | "noun">, filter: { search?: string; agent?: string }) =>
   useList<SettingItem>(kind.event, `/api/v1/${kind.noun}`, filter);
 

@@ -26,7 +26,7 @@ interface Props {
   onDone: () => void;
 }
 
-// ResourceEditor makes or changes a resource of an agent's cluster as YAML. Fields that nobody here knows stay.
+// ResourceEditor makes or changes a resource of an agent's cluster as YAML. Unknown fields stay.
 export function ResourceEditor({ noun, called, type, item, template, onDone }: Props) {
   const all = useAll(agents);
   const [agent, setAgent] = useState(item?.agent ?? "");

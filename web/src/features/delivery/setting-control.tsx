@@ -4,7 +4,7 @@ import { type SettingField } from "./setting";
 interface ControlProps {
   field: SettingField;
   value: string;
-  // kept is true where the agent has a value that is not told.
+  // kept is true where the agent has a value that is not reported.
   kept: boolean;
   disabled: boolean;
   error: string | undefined;

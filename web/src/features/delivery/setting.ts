@@ -279,7 +279,7 @@ export function withoutEffect(fields: Record<string, string>, kind: Kind, beside
     .map((f) => f.name);
 }
 
-// divide takes what was written apart: what is told as it is, and what is sealed first. Fields that are not shown, and
+// divide splits the input: fields that are sent open, and fields that are sealed first. Fields that are not shown, and
 // secrets that were left empty, are not sent: they stay as they are.
 export function divide(
   kind: Kind,

@@ -4,7 +4,7 @@ import { Content } from "./content";
 import { Forms } from "./forms";
 import { Overlays } from "./overlays";
 
-// Design shows every component in every state. It asks no server for anything, and what it shows never changes by itself.
+// Design shows every component in every state. It asks no server for anything, and what it shows never changes on its own.
 export default function Design() {
   useTitle("Design");
   return (

@@ -14,7 +14,7 @@ type Item = Schemas["AttentionItem"];
 const page = "/applications/$agent/$namespace/$name";
 const parts: Record<string, string> = { SourceError: "/why", SyncFailed: "/sync", OutOfSync: "/diff" };
 
-// placeOf is the page on which somebody acts on what needs attention.
+// placeOf is the page on which a user acts on what needs attention.
 export function placeOf(item: Pick<Item, "kind" | "agent" | "namespace" | "name" | "object">): LinkProps {
   if (item.object.type === "agent") {
     return { to: "/agents/$agent", params: { agent: item.agent } };
@@ -30,7 +30,7 @@ export function listOf(kind: string): LinkProps {
     : ({ to: "/applications", search: { attention: kind } } as LinkProps);
 }
 
-// Attention is what needs somebody, the worst first. What was never deployed is apart.
+// Attention is what needs attention, the worst first. What was never deployed is apart.
 export function Attention() {
   const query = useQuery(attentionQuery);
   return (

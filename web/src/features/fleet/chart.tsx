@@ -10,7 +10,7 @@ const height = 96;
 const day = (at: string): string =>
   new Date(at).toLocaleDateString(undefined, { month: "short", day: "numeric", timeZone: "UTC" });
 
-// Chart shows a figure by day as bars, and the same as a table for who would rather read it. Without any figure there is no chart.
+// Chart shows a figure by day as bars, and the same as a table for users who prefer it. Without any figure there is no chart.
 export function Chart({
   title,
   points,

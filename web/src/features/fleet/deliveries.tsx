@@ -6,7 +6,7 @@ import { Chart } from "./chart";
 import { doraQuery, levelsQuery } from "./data";
 import { percent, seconds } from "./figures";
 
-// Deliveries are the four figures of delivery of the last 30 days, and how long deliveries take on their way.
+// Deliveries are the four figures of delivery of the last 30 days, and how long deliveries take.
 export function Deliveries() {
   const dora = useQuery(doraQuery);
   return (

@@ -2,7 +2,7 @@ import type { Schemas } from "@/api/client";
 
 type Tally = Schemas["FleetTally"];
 
-// The statuses in the order in which a bar shows them: what needs somebody comes first.
+// The statuses in the order in which a bar shows them: what needs attention comes first.
 export const healths = ["Degraded", "Missing", "Progressing", "Suspended", "Unknown", "Healthy"] as const;
 export const syncs = ["OutOfSync", "Unknown", "Synced"] as const;
 

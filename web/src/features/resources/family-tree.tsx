@@ -19,7 +19,7 @@ export function Family({ app }: { app: App }) {
   const children = useMemo(() => madeBy(app, detail), [app, detail]);
   useEffect(
     () =>
-      // What is not on the page is not read again: a query that nobody watches only becomes old.
+      // What is not on the page is not read again: an unused query only becomes old.
       events.listen(({ object }) => {
         if (object.type === "application" && object.id !== app.id) {
           const [agent = "", namespace = "", name = ""] = object.id.split("/");

@@ -57,7 +57,7 @@ const Ends = () => (
   </>
 );
 
-const ending = 6; // letters of a generated name that tell it from its siblings
+const ending = 6; // letters of a generated name that distinguish it from its siblings
 
 // Name keeps the end of a generated name in sight, where pods of one owner differ.
 function Name({ text, generated }: { text: string; generated: boolean }) {

@@ -116,7 +116,7 @@ function Graph(props: Props) {
   const show = useCallback(
     (instance: Pick<ReactFlowInstance, "setViewport">) => {
       if (!host.current) {
-        return; // React Flow is ready a moment later, and who looks has gone on meanwhile
+        return; // React Flow is ready a moment later, and the user has moved on in the meantime
       }
       const { clientWidth, clientHeight } = host.current;
       const fits = Math.min(clientWidth / (layout.width + 60), clientHeight / (layout.height + 60));
@@ -128,7 +128,7 @@ function Graph(props: Props) {
         });
         return;
       }
-      // More than can be read at once: begin where the tree begins.
+      // More than can be read together: begin where the tree begins.
       const zoom = clientWidth < 600 ? 0.7 : 0.85;
       void instance.setViewport({ zoom, x: 24, y: Math.min(24, clientHeight / 2 - layout.root.y * zoom) });
     },

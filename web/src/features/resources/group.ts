@@ -30,7 +30,7 @@ export const most = (total: number): number => (total > 400 ? 10 : 30);
 const plurals = (kind: string): string =>
   /[^aeiou]y$/.test(kind) ? `${kind.slice(0, -1)}ies` : /(s|ch|x)$/i.test(kind) ? `${kind}es` : `${kind}s`;
 
-// told says what a fold stands for: "120 Pods: 118 Healthy, 2 Degraded".
+// The text of a fold: "120 Pods: 118 Healthy, 2 Degraded".
 export function told(f: Fold): string {
   const what = f.count === 1 ? f.kind : plurals(f.kind);
   const health = f.health.map(([name, n]) => `${count(n)} ${name}`).join(", ");

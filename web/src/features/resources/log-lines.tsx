@@ -22,7 +22,7 @@ interface Marked {
 export function Lines({ lines, look, marked, follow }: { lines: Line[]; look: Look; marked: Marked; follow: boolean }) {
   const scroller = useRef<HTMLDivElement>(null);
   const [held, setHeld] = useState(false);
-  // While somebody reads further up, what is shown stays as it is.
+  // While the user reads further up, what is shown stays as it is.
   const still = useRef(lines);
   if (!held) {
     still.current = lines;

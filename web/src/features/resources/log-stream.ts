@@ -66,7 +66,7 @@ export function prefixed(ask: Ask): string | undefined {
   return ask.target.kind === "Pod" && ask.container ? undefined : ask.target.name;
 }
 
-const together = 100; // lines of so many ms are shown at once
+const together = 100; // lines of so many ms are shown together
 const backoff = [500, 1_000, 3_000, 8_000];
 
 // LogStream reads a log into a buffer, and goes on after a break from when it was last heard.
@@ -91,7 +91,7 @@ export class LogStream {
   subscribe = (watcher: () => void): (() => void) => {
     this.watchers.add(watcher);
     if (this.watchers.size === 1) {
-      // Who comes back reads from the beginning: what came meanwhile is not known.
+      // A reader that reconnects starts from the beginning: the lines in between are not known.
       this.buffer.clear();
       this.came = [];
       this.heard = "";

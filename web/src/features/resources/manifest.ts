@@ -22,7 +22,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 export const objectOf = (raw: unknown): LiveObject | undefined => (isRecord(raw) ? (raw as LiveObject) : undefined);
 
-// yamlOf writes an object, without the records of who manages which field unless they are asked for.
+// yamlOf writes an object, without the managers of fields unless requested.
 export function yamlOf(object: LiveObject, managed = false): string {
   let shown = object;
   if (!managed && object.metadata?.managedFields !== undefined) {

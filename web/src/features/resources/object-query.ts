@@ -39,7 +39,7 @@ const keyOf = (app: App, ref: Ref) => [
   ref.name,
 ];
 
-// What is read of one object is read again while somebody looks at it: nothing tells of each change of it.
+// What is read of one object is read again while a user looks at it: nothing reports each change of it.
 const often = { staleTime: 2_000, refetchInterval: 10_000 };
 
 export const stateQuery = (app: App, ref: Ref) =>

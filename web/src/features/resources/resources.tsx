@@ -46,7 +46,7 @@ export default function Resources() {
   const drawn = ["graph", "network"].includes(viewOf(one(search, "view")));
   useEffect(() => {
     if (drawn) {
-      drawing().catch(() => undefined); // beside the objects; what is wrong with it is told where it is drawn
+      drawing().catch(() => undefined); // beside the objects; its error is shown where it is drawn
     }
   }, [drawn]);
   if (!tree.data) {

@@ -12,8 +12,8 @@ import { containersOf, objectOf } from "./manifest";
 import type { Node } from "./model";
 import { addressOf, clamp, type Ending, endOf, shells } from "./terminal-protocol";
 
-// withNonce has style elements that are made meanwhile carry the nonce: the page's policy lets in no others. The terminal makes
-// some while it opens; it takes another document to make them with, but for those of its scrollbar.
+// withNonce has style elements that are made in the meantime carry the nonce: the page's policy lets in no others. The terminal
+// makes some while it opens; it takes another document to make them with, but for those of its scrollbar.
 function withNonce(make: () => void): void {
   document.createElement = (tag: string, options?: ElementCreationOptions): HTMLElement => {
     const element = Document.prototype.createElement.call(document, tag, options);

@@ -21,7 +21,7 @@ export interface Tree {
 
 export interface Snapshot {
   tree: Tree | undefined;
-  // live is true while changes arrive by themselves.
+  // live is true while changes arrive automatically.
   live: boolean;
   // error is why the stream is not open; the last tree stays.
   error: unknown;
@@ -39,10 +39,10 @@ export function merge(nodes: Map<string, Node>, patch: TreePatch): void {
 
 const silence = 40_000; // the server shows each 15 s that it is there
 const backoff = [300, 1_000, 2_000, 5_000, 10_000];
-const together = 80; // changes of so many ms are shown at once
+const together = 80; // changes of so many ms are shown together
 
 // TreeStream keeps the tree of one application at what the cluster says, and opens its stream again after each break: then
-// the whole tree comes anew, so nothing is missed.
+// the whole tree is sent again, so nothing is missed.
 export class TreeStream {
   private snapshot: Snapshot = { tree: undefined, live: false, error: undefined };
   private nodes = new Map<string, Node>();
@@ -62,7 +62,7 @@ export class TreeStream {
 
   get = (): Snapshot => this.snapshot;
 
-  // subscribe keeps the stream open while anybody looks.
+  // subscribe keeps the stream open while there is a reader.
   subscribe = (watcher: () => void): (() => void) => {
     this.watchers.add(watcher);
     if (this.watchers.size === 1) {
@@ -76,7 +76,7 @@ export class TreeStream {
     };
   };
 
-  // hold ends the attempts to open the stream while nobody can answer, and begins them again. The last tree stays.
+  // hold ends the attempts to open the stream while no server can answer, and begins them again. The last tree stays.
   hold(on: boolean): void {
     if (this.held === on) {
       return;
@@ -98,7 +98,7 @@ export class TreeStream {
   private start(): void {
     addEventListener("online", this.wake);
     addEventListener("pageshow", this.wake);
-    // A machine that wakes up tells no page so: a clock that jumped does.
+    // A machine that wakes up notifies no page: a clock that jumped does.
     let before = Date.now();
     this.pulse = setInterval(() => {
       const slept = Date.now() - before > 6_000;
@@ -188,7 +188,7 @@ export class TreeStream {
       return;
     }
     if (event === "tree") {
-      this.tell(); // somebody waits for it
+      this.tell(); // a reader waits for it
     } else {
       this.told ??= setTimeout(this.tell, together);
     }

@@ -11,7 +11,7 @@ export interface TreeQuery {
   data: Tree | undefined;
   error: unknown;
   refetch: () => unknown;
-  // live is true while changes arrive by themselves.
+  // live is true while changes arrive automatically.
   live: boolean;
   // old is true while the agent is away: the tree is of its last report.
   old: boolean;
@@ -19,7 +19,7 @@ export interface TreeQuery {
 
 const quiet = 1_000;
 
-// useTree is the tree of an application, live. Where its agent or server cannot show it live, it is read anew with each change
+// useTree is the tree of an application, live. Where its agent or server cannot show it live, it is read again with each change
 // of the application. While the agent is away, the last tree stays; where there is none, it is the objects of the last report.
 export function useTree(app: App): TreeQuery {
   const stream = useMemo(() => new TreeStream(app), [app]);

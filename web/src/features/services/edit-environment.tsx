@@ -25,7 +25,7 @@ export function EditEnvironment({
 }: {
   environment?: Environment | undefined;
   onClose: () => void;
-  // onReload reads it again, where somebody else changed it.
+  // onReload reads it again, if another user changed it.
   onReload?: () => void;
 }) {
   const [type, setType] = useState<"Production" | "PreProduction">(environment?.type ?? "PreProduction");

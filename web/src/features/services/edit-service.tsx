@@ -7,7 +7,7 @@ import { useMeta } from "@/ui/meta";
 import { toast } from "@/ui/toast";
 import { reread, type Service } from "./data";
 
-// EditService makes a service, or changes what is said of one.
+// EditService makes a service, or changes one.
 export function EditService({
   service,
   onClose,
@@ -15,7 +15,7 @@ export function EditService({
 }: {
   service?: Service | undefined;
   onClose: () => void;
-  // onReload reads it again, where somebody else changed it.
+  // onReload reads it again, if another user changed it.
   onReload?: () => void;
 }) {
   const navigate = useNavigate();

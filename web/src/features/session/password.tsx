@@ -6,7 +6,7 @@ import { Button } from "@/ui/button";
 import { PasswordFields, usePasswords } from "@/ui/password";
 import { ErrorNote } from "@/ui/states";
 
-// ChoosePassword is for who signed in with a password that somebody else chose: nothing else goes on before.
+// ChoosePassword is for users who signed in with a password that they did not choose: nothing else works before.
 export function ChoosePassword({ to }: { to: string }) {
   const passwords = usePasswords();
   const [busy, setBusy] = useState(false);

@@ -16,7 +16,7 @@ export default function SignIn() {
   useTitle("Sign in");
   const to = localPath(one(useSearch({ strict: false }), "to"));
   const methods = useQuery({ queryKey: ["methods"], queryFn: () => data(client.GET("/api/v1/session/methods")) });
-  // Only what is known already: who comes here is mostly nobody yet.
+  // Only what is known already: most visitors of this page are not signed in yet.
   const session = useQuery({ ...sessionQuery, enabled: false });
   const choose = Boolean(session.data?.user?.mustChangePassword);
   return (
@@ -61,7 +61,7 @@ function Password({ to, plain }: { to: string; plain: boolean }) {
     setError(null);
     try {
       await data(client.POST("/api/v1/session", { body: { username, password } }));
-      // What was read as somebody else goes. What this page shows stays: it would not hear of the session that begins.
+      // What was read as another user is dropped. What this page shows stays: it would not hear of the session that begins.
       queryClient.removeQueries({ predicate: (q) => q.getObserversCount() === 0 });
       const who = await queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 });
       if (!who?.user?.mustChangePassword) {

@@ -24,7 +24,7 @@ export function generatorsOf(item: SetItem): string[] {
   return [...new Set(names)];
 }
 
-// conditionsOf is what whoever works on the set says of it.
+// conditionsOf is the conditions that the controller of the set wrote.
 export const conditionsOf = (item: SetItem): Condition[] => resourceOf(item).status?.conditions ?? [];
 
 // workedOn is true where a controller has written what came of a set. Nothing else shows whether there is one.

@@ -26,7 +26,7 @@ export interface Place {
   icon: LucideIcon;
   // permission to see what is there; a place whose permission is missing everywhere is not offered.
   permission?: string;
-  // parts are what each part of the place needs, where they differ: it is offered to whoever sees one.
+  // parts are what each part of the place needs, where they differ: it is offered to users who see one.
   parts?: Need[];
   keys?: string;
   // words to find it by in the palette, beside its label

@@ -21,7 +21,7 @@ const Palette = lazy(() => import("./palette"));
 
 const Keys = lazy(() => import("./keys"));
 
-// signedOutKey is written at sign-out, so that other tabs of this browser follow at once.
+// signedOutKey is written at sign-out, so that other tabs of this browser follow immediately.
 const signedOutKey = "slipway.signed-out";
 
 // Shell is what is around every page: where one can go, the palette, whether what is shown is live, and who is signed in.
