@@ -14,7 +14,6 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/authn"
 	"github.com/slipway-gitops/slipway/internal/server/dora"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
-	"github.com/slipway-gitops/slipway/internal/server/httpapi"
 	"github.com/slipway-gitops/slipway/internal/server/job"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 	"github.com/slipway-gitops/slipway/internal/server/store"
@@ -267,7 +266,7 @@ func (b *bulk) command(ctx context.Context, w job.Work) (json.RawMessage, error)
 		}
 		return nil, refusal{err}
 	}
-	result, err := b.gateway.Do(ctx, uid, agentapi.Command{
+	result, err := b.gateway.Commands.Do(ctx, uid, agentapi.Command{
 		ID: w.Command, Kind: kind, User: w.Job.By.Type + ":" + w.Job.By.ID, Groups: who.Groups, Reason: w.Job.Request.Reason, Origin: w.Job.ID,
 		Traceparent: w.Job.Traceparent,
 		Target:      agentapi.Target{Kind: agentapi.ItemApplication, Namespace: namespace, Name: name},
@@ -360,5 +359,3 @@ func (b *bulk) subject(ctx context.Context, w job.Work) (rbac.Subject, error) {
 	out.Ceiling = authn.CeilingOf(token)
 	return out, err
 }
-
-var _ httpapi.Jobs = (*jobs)(nil)

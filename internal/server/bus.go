@@ -61,12 +61,12 @@ func (m *member) meeting() {
 	if len(m.server.cfg.NatsURLs) == 0 {
 		return
 	}
-	switch meets := m.server.gateway.Meets(); {
+	switch meets := m.server.gateway.Peers.Meets(); {
 	case meets == m.meets:
 	case meets:
 		m.server.log.Info("other servers are met at --nats-url")
 	default:
 		m.server.log.Warn("--nats-url CANNOT BE REACHED: agents of one server cannot be asked through another until it can; see the log at level debug")
 	}
-	m.meets = m.server.gateway.Meets()
+	m.meets = m.server.gateway.Peers.Meets()
 }

@@ -145,7 +145,7 @@ func (m *member) warn(others []work.Server) {
 func (m *member) told(last int64) {
 	select {
 	case <-m.server.gateway.Ready():
-		m.server.gateway.Broadcast(strconv.AppendInt(nil, last, 10))
+		m.server.gateway.Peers.Broadcast(strconv.AppendInt(nil, last, 10))
 	default: // they also poll
 	}
 }

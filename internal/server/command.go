@@ -51,7 +51,7 @@ func (c *commander) Do(ctx context.Context, o item.Order) (api.Command, error) {
 		return api.Command{}, err
 	}
 	command.ID = gateway.NewUID()
-	result, err := c.gateway.Do(ctx, uid, command)
+	result, err := c.gateway.Commands.Do(ctx, uid, command)
 	// The caller waited as long as it wanted; a command that was kept goes on.
 	late := ctx.Err() != nil
 	if err != nil && !late {
@@ -88,7 +88,7 @@ func (c *commander) Ask(ctx context.Context, o item.Order) (json.RawMessage, err
 	if err != nil {
 		return nil, err
 	}
-	result, err := c.gateway.Do(ctx, uid, command)
+	result, err := c.gateway.Commands.Do(ctx, uid, command)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, api.Errorf(api.CodeUnavailable, "agent %s did not answer in time: see `slipway agent get %s`, and try again", o.Agent, o.Agent)
@@ -155,7 +155,7 @@ func (c *commander) Open(ctx context.Context, o item.Order) (item.Stream, error)
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.gateway.Open(ctx, uid, command)
+	s, err := c.gateway.Commands.Open(ctx, uid, command)
 	if err != nil {
 		return nil, readable(err)
 	}

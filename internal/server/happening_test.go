@@ -45,7 +45,7 @@ func (w *world) commanded(id string, kind agentapi.Kind, body string, result age
 	}
 	asked, cancel := context.WithCancel(ctx)
 	cancel() // nobody waits for an answer: there is no agent
-	if _, err := w.server.gateway.Do(asked, uid, command); !errors.Is(err, context.Canceled) {
+	if _, err := w.server.gateway.Commands.Do(asked, uid, command); !errors.Is(err, context.Canceled) {
 		w.t.Fatal(err)
 	}
 	result.ID = id

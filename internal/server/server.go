@@ -264,7 +264,7 @@ func (s *Server) Run(ctx context.Context) error {
 	group.Go(func() error { s.hostAgents(ctx); return nil })
 	group.Go(func() error { s.once(ctx, "tidy", tidyEvery, s.tidyOnce); return nil })
 	group.Go(func() error { s.once(ctx, jobRemoval, tidyEvery, s.removeOnce); return nil })
-	group.Go(func() error { s.once(ctx, "commands", settleEvery, s.gateway.SettleOverdue); return nil })
+	group.Go(func() error { s.once(ctx, "commands", settleEvery, s.gateway.Commands.SettleOverdue); return nil })
 	group.Go(func() error { return s.measured.run(ctx) })
 	group.Go(func() error {
 		// The first agents find a listener.

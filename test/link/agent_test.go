@@ -174,7 +174,7 @@ func TestAWholeAgentIsSeenAndAskedThroughTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.gateway.Do(ctx, uid, agentapi.Command{
+	got, err := s.gateway.Commands.Do(ctx, uid, agentapi.Command{
 		Kind: agentapi.KindSync, Target: agentapi.Target{Kind: agentapi.ItemApplication, Namespace: p.ns, Name: "shop"}, Body: body,
 		User: "user:ann", Reason: "because", Deadline: time.Now().Add(time.Minute),
 	})

@@ -269,7 +269,7 @@ func TestACommandIsExecutedOnceWhoeverIsRestarted(t *testing.T) {
 	go func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), limit)
 		defer cancel()
-		_, _ = s.gateway.Do(ctx, uid, cmd)
+		_, _ = s.gateway.Commands.Do(ctx, uid, cmd)
 	}()
 	<-begun
 	next := startAgent(t, s.http.URL, token, c, with) // takes over: same cluster
@@ -302,7 +302,7 @@ func TestAnAgentThatIsStoppedEndsWhatItDoesAndSaysThatItDoesNotKnow(t *testing.T
 	go func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), limit)
 		defer cancel()
-		_, _ = s.gateway.Do(ctx, uid, cmd)
+		_, _ = s.gateway.Commands.Do(ctx, uid, cmd)
 	}()
 	<-begun
 	a.stop()
@@ -354,7 +354,7 @@ func TestCommandsAreAuthorisedAgainByTheAgent(t *testing.T) {
 	}
 	for _, tt := range tests {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
-		got, err := s.gateway.Do(ctx, uid, tt.cmd)
+		got, err := s.gateway.Commands.Do(ctx, uid, tt.cmd)
 		cancel()
 		if err != nil || got.Status != tt.status || got.Code != tt.code {
 			t.Errorf("%s: got %+v, %v", tt.name, got, err)
@@ -395,7 +395,7 @@ func TestAnAgentChangesItsKey(t *testing.T) {
 	defer cancel()
 	cmd := command(agentapi.KindRotate)
 	cmd.Target = agentapi.Target{}
-	got, err := s.gateway.Do(ctx, uid, cmd)
+	got, err := s.gateway.Commands.Do(ctx, uid, cmd)
 	if err != nil || got.Status != agentapi.StatusDone {
 		t.Fatalf("rotate: %+v, %v", got, err)
 	}

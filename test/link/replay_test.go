@@ -166,7 +166,7 @@ func TestARecordedCommandHasNoSecondEffect(t *testing.T) {
 	defer cancel()
 	do := func(kind agentapi.Kind, want agentapi.Status) {
 		t.Helper()
-		if got, err := s.gateway.Do(ctx, uid, command(kind)); err != nil || got.Status != want {
+		if got, err := s.gateway.Commands.Do(ctx, uid, command(kind)); err != nil || got.Status != want {
 			t.Fatalf("%s: %+v, %v", kind, got, err)
 		}
 	}
@@ -175,7 +175,7 @@ func TestARecordedCommandHasNoSecondEffect(t *testing.T) {
 	do(agentapi.KindTerminate, agentapi.StatusRefused)
 	terminal := command(agentapi.KindResourceTerminal)
 	terminal.Body = json.RawMessage(`{}`)
-	stream, err := s.gateway.Open(ctx, uid, terminal)
+	stream, err := s.gateway.Commands.Open(ctx, uid, terminal)
 	if err != nil {
 		t.Fatal(err)
 	}

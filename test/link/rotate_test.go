@@ -216,7 +216,7 @@ func killRotation(t *testing.T, who, step string) {
 	cmd := command(agentapi.KindRotate)
 	cmd.ID, cmd.Target = "first", agentapi.Target{}
 	asked := make(chan struct{})
-	go func() { defer close(asked); _, _ = s.gateway.Do(ctx, uid, cmd) }()
+	go func() { defer close(asked); _, _ = s.gateway.Commands.Do(ctx, uid, cmd) }()
 	select {
 	case <-r.died:
 	case <-ctx.Done():
@@ -262,7 +262,7 @@ func rotateAgain(t *testing.T, s *server, uid string) {
 	defer cancel()
 	cmd := command(agentapi.KindRotate)
 	cmd.Target = agentapi.Target{}
-	if got, err := s.gateway.Do(ctx, uid, cmd); err != nil || got.Status != agentapi.StatusDone {
+	if got, err := s.gateway.Commands.Do(ctx, uid, cmd); err != nil || got.Status != agentapi.StatusDone {
 		t.Fatalf("rotate again: %+v, %v", got, err)
 	}
 }

@@ -53,7 +53,7 @@ func open(ctx context.Context, t *testing.T, s *server, uid string, kind agentap
 	t.Helper()
 	cmd := command(kind)
 	cmd.Body, _ = json.Marshal(body)
-	st, err := s.gateway.Open(ctx, uid, cmd)
+	st, err := s.gateway.Commands.Open(ctx, uid, cmd)
 	if err != nil {
 		t.Fatal(err)
 	}

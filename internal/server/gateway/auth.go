@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
@@ -35,7 +37,7 @@ func signed(c connecting) bool {
 }
 
 // authenticate lets agents in that prove their key, each to its own subjects.
-func (g *Gateway) authenticate(ctx context.Context, c connecting) bool {
+func (reg *registrar) authenticate(ctx context.Context, c connecting) bool {
 	if !signed(c) {
 		return false
 	}
@@ -44,29 +46,29 @@ func (g *Gateway) authenticate(ctx context.Context, c connecting) bool {
 	defer cancel()
 	for {
 		// A revocation between the look into the store and the entry into the list would find nothing to cut.
-		seen := g.conns.revocations()
-		agent, err := g.cfg.Agents.AgentByKey(limited, key)
+		seen := reg.conns.revocations()
+		agent, err := reg.cfg.Agents.AgentByKey(limited, key)
 		if err != nil {
 			if !errors.Is(err, ErrUnknown) {
-				g.cfg.Log.Error("look up an agent by its key", "error", err)
+				reg.cfg.Log.Error("look up an agent by its key", "error", err)
 				// Cut off, it comes back at once. Told that its key is not taken, it would leave the server alone for a minute.
-				g.disconnect([]uint64{c.GetID()})
+				reg.conns.disconnect([]uint64{c.GetID()})
 			}
 			return false
 		}
 		if agent.Revoked || !agentapi.ValidUID(agent.UID) || agent.PublicKey != key && agent.NextKey != key {
 			return false
 		}
-		over, ok := g.conns.enter(agent.UID, key, c.GetID(), seen)
+		over, ok := reg.conns.enter(agent.UID, key, c.GetID(), seen)
 		if !ok {
 			continue
 		}
-		g.arriving.settle(c.RemoteAddress())
+		reg.arriving.settle(c.RemoteAddress())
 		c.RegisterUser(&server.User{Username: agent.UID, Permissions: permissions(agent.UID)})
-		g.lanes.must(agent.UID, func() {
-			g.disconnect(over)
+		reg.lanes.must(agent.UID, func() {
+			reg.conns.disconnect(over)
 			if agent.PublicKey != key {
-				g.promote(ctx, agent, key)
+				reg.promote(ctx, agent, key)
 			}
 		})
 		return true
@@ -81,19 +83,10 @@ func permissions(uid string) *server.Permissions {
 	}
 }
 
-// disconnect closes connections and returns how many there were.
-func (g *Gateway) disconnect(ids []uint64) int {
-	b, n := g.broker.Load(), 0
-	for _, id := range ids {
-		if b != nil && b.server.DisconnectClientByID(id) == nil {
-			n++
-		}
-	}
-	return n
-}
-
-// connections are those of each agent, oldest first. Some may be closed already.
+// connections are those of each agent at the broker, oldest first. Some may be closed already.
 type connections struct {
+	broker atomic.Pointer[broker] // nil before Gateway.Run has started it
+
 	mu      sync.Mutex
 	agents  map[string][]connection
 	revoked uint64
@@ -128,13 +121,13 @@ func (c *connections) enter(uid, key string, id, seen uint64) (over []uint64, ok
 	return over, true
 }
 
-// forget removes the connections of an agent.
-func (c *connections) forget(uid string) []uint64 {
-	return c.forgetExcept(uid)
+// cut closes the connections of an agent that were made with another key than these, and returns how many there were.
+func (c *connections) cut(uid string, keys ...string) int {
+	return c.disconnect(c.forget(uid, keys...))
 }
 
-// forgetExcept removes the connections of an agent that were made with another key than these.
-func (c *connections) forgetExcept(uid string, keys ...string) []uint64 {
+// forget removes the connections of an agent that were made with another key than these.
+func (c *connections) forget(uid string, keys ...string) []uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.revoked++
@@ -170,10 +163,21 @@ func (c *connections) newest(uid string) (uint64, bool) {
 	return all[len(all)-1].id, true
 }
 
+// disconnect closes connections and returns how many there were.
+func (c *connections) disconnect(ids []uint64) int {
+	b, n := c.broker.Load(), 0
+	for _, id := range ids {
+		if b != nil && b.server.DisconnectClientByID(id) == nil {
+			n++
+		}
+	}
+	return n
+}
+
 // address returns where the newest connection of an agent comes from, as far as that is known.
-func (g *Gateway) address(uid string) string {
-	b := g.broker.Load()
-	id, ok := g.conns.newest(uid)
+func (c *connections) address(uid string) string {
+	b := c.broker.Load()
+	id, ok := c.newest(uid)
 	if !ok || b == nil {
 		return ""
 	}
@@ -182,4 +186,16 @@ func (g *Gateway) address(uid string) string {
 		return ""
 	}
 	return list.Conns[0].IP
+}
+
+// publish sends something to an agent or to other servers.
+func (c *connections) publish(subject string, data []byte) error {
+	b := c.broker.Load()
+	if b == nil {
+		return errors.New("the link has not started yet")
+	}
+	if len(data) > agentapi.MaxMessage {
+		return fmt.Errorf("a message has %d bytes, more than %d", len(data), agentapi.MaxMessage)
+	}
+	return b.conn.Publish(subject, data)
 }

@@ -105,7 +105,7 @@ func TestServersMeetAtANATSServerThatKnowsThemByCredentials(t *testing.T) {
 	if got := wait(t, came, "the answer"); got.err != nil || got.result.Message != "tree" {
 		t.Errorf("answer %+v", got)
 	}
-	one.gateway.Broadcast([]byte("not for others"))
+	one.gateway.Peers.Broadcast([]byte("not for others"))
 	if len(heard) > 0 {
 		t.Errorf("a stranger heard %q", <-heard)
 	}

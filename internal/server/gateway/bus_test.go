@@ -138,7 +138,7 @@ func TestWhoHasAnotherAccountOfTheNATSServerIsNoneOfThem(t *testing.T) {
 	}
 	a := one.join(one.register("account.prod", "cluster"))
 	two.until("the agent", func() bool { h, _ := two.gateway.Health(a.uid); return h.State == agentapi.StateConnected })
-	one.gateway.Broadcast([]byte("not for others"))
+	one.gateway.Peers.Broadcast([]byte("not for others"))
 	if len(heard) > 0 {
 		t.Errorf("a stranger heard %q", <-heard)
 	}

@@ -28,32 +28,52 @@ const (
 	maxReplies = 32 << 20
 )
 
+// Dispatcher gives commands to agents and takes their results and streams.
+type Dispatcher struct {
+	cfg      *Config
+	lanes    *lanes
+	conns    *connections
+	presence *presence
+	sessions *sessions
+	peers    *Peers
+	waiting  *waiting
+	open     *openCommands
+	streams  *streams
+}
+
+func newDispatcher(cfg *Config, lanes *lanes, conns *connections, presence *presence, sessions *sessions, peers *Peers) *Dispatcher {
+	return &Dispatcher{
+		cfg: cfg, lanes: lanes, conns: conns, presence: presence, sessions: sessions, peers: peers,
+		waiting: newWaiting(), open: newOpenCommands(), streams: newStreams(),
+	}
+}
+
 // Do gives a command to an agent and waits for its result until ctx ends. One that only reads needs the agent to be
 // connected. One that changes something is kept first, and given to the agent when it connects, until its deadline; when
 // ctx ends before the result is there, Do returns the Result with the Status so far, and the error of ctx.
 //
 // ID, Issued and Deadline are filled in where they are empty. The same ID again does nothing and waits for the same result.
 // An error that is no *agentapi.Error is a fault of the server.
-func (g *Gateway) Do(ctx context.Context, uid string, c agentapi.Command) (agentapi.Result, error) {
+func (d *Dispatcher) Do(ctx context.Context, uid string, c agentapi.Command) (agentapi.Result, error) {
 	nature := c.Kind.Nature()
 	if nature != agentapi.Reads && nature != agentapi.Changes {
 		return agentapi.Result{}, invalid(fmt.Errorf("%.40q is no command with a result", c.Kind))
 	}
-	if err := g.complete(uid, &c, nature); err != nil {
+	if err := d.complete(uid, &c, nature); err != nil {
 		return agentapi.Result{}, invalid(err)
 	}
-	if err := g.lacks(uid, c.Kind); err != nil {
+	if err := d.lacks(uid, c.Kind); err != nil {
 		return agentapi.Result{}, err
 	}
 	if nature == agentapi.Reads {
-		return g.read(ctx, uid, c)
+		return d.read(ctx, uid, c)
 	}
-	return g.change(ctx, uid, c)
+	return d.change(ctx, uid, c)
 }
 
 // complete fills in what a command needs and checks the rest.
-func (g *Gateway) complete(uid string, c *agentapi.Command, nature agentapi.Nature) error {
-	now := g.now()
+func (d *Dispatcher) complete(uid string, c *agentapi.Command, nature agentapi.Nature) error {
+	now := d.cfg.Now()
 	if len(c.Body) > 0 {
 		// The one form that is signed: the agent acts on these bytes, and on no others that mean the same.
 		normal, err := strict.Normal(c.Body)
@@ -94,12 +114,18 @@ func (g *Gateway) complete(uid string, c *agentapi.Command, nature agentapi.Natu
 
 // lacks says why commands of a kind cannot be carried out with the engine of an agent; nil where they can, as far as is
 // known here. The agent would say the same.
-func (g *Gateway) lacks(uid string, kind agentapi.Kind) error {
-	at, _ := g.presence.get(uid)
+func (d *Dispatcher) lacks(uid string, kind agentapi.Kind) error {
+	at, _ := d.presence.get(uid)
 	if why := at.health.Versions.Engine.Lacking(kind); why != "" {
 		return &agentapi.Error{Code: agentapi.CodeUnsupported, Message: why}
 	}
 	return nil
+}
+
+// drop ends the streams of an agent, and tells all who wait for it to answer in another session than epoch that it will not.
+func (d *Dispatcher) drop(uid string, epoch int64, fault *agentapi.Error) {
+	d.streams.end(uid, fault)
+	d.waiting.failReads(uid, epoch, fault)
 }
 
 func invalid(err error) *agentapi.Error {
@@ -107,16 +133,16 @@ func invalid(err error) *agentapi.Error {
 }
 
 // connectedAgent returns what is known of an agent that can be asked now.
-func (g *Gateway) connectedAgent(uid string) (seen, error) {
-	at, known := g.presence.get(uid)
+func (d *Dispatcher) connectedAgent(uid string) (seen, error) {
+	at, known := d.presence.get(uid)
 	if !known {
 		at.id = uid
 	}
 	if !at.ready {
 		if known {
-			g.askAbout(uid)
+			d.peers.askAbout(uid)
 		}
-		return at, g.disconnected(at)
+		return at, disconnected(at)
 	}
 	return at, nil
 }
@@ -131,48 +157,48 @@ func silent(at seen, err error) error {
 }
 
 // read gives an agent a command that only reads.
-func (g *Gateway) read(ctx context.Context, uid string, c agentapi.Command) (agentapi.Result, error) {
-	at, err := g.connectedAgent(uid)
+func (d *Dispatcher) read(ctx context.Context, uid string, c agentapi.Command) (agentapi.Result, error) {
+	at, err := d.connectedAgent(uid)
 	if err != nil {
 		return agentapi.Result{}, err
 	}
-	w, err := g.waiting.add(uid, c.ID, at.epoch)
+	w, err := d.waiting.add(uid, c.ID, at.epoch)
 	if err != nil {
 		return agentapi.Result{}, err
 	}
-	defer g.waiting.remove(uid, c.ID, w)
-	defer g.awaitAgent(uid, at)()
-	if err := g.send(uid, at.epoch, c); err != nil {
+	defer d.waiting.remove(uid, c.ID, w)
+	defer d.awaitAgent(uid, at)()
+	if err := d.send(uid, at.epoch, c); err != nil {
 		return agentapi.Result{}, err
 	}
 	ctx, cancel := context.WithDeadline(ctx, c.Deadline)
 	defer cancel()
 	select {
 	case answer := <-w.done:
-		g.cfg.Meter.Command(c.Kind, answer.result.Status, g.now().Sub(c.Issued))
+		d.cfg.Meter.Command(c.Kind, answer.result.Status, d.cfg.Now().Sub(c.Issued))
 		return answer.result, answer.err()
 	case <-ctx.Done():
-		g.cfg.Meter.Command(c.Kind, agentapi.StatusExpired, g.now().Sub(c.Issued))
+		d.cfg.Meter.Command(c.Kind, agentapi.StatusExpired, d.cfg.Now().Sub(c.Issued))
 		return agentapi.Result{}, silent(at, ctx.Err())
 	}
 }
 
 // change keeps a command and gives it to an agent now or later.
-func (g *Gateway) change(ctx context.Context, uid string, c agentapi.Command) (agentapi.Result, error) {
-	if g.open.full(uid) {
-		return agentapi.Result{}, busy("too many commands wait for agent " + g.presence.name(uid))
+func (d *Dispatcher) change(ctx context.Context, uid string, c agentapi.Command) (agentapi.Result, error) {
+	if d.open.full(uid) {
+		return agentapi.Result{}, busy("too many commands wait for agent " + d.presence.name(uid))
 	}
-	w, err := g.waiting.add(uid, c.ID, 0)
+	w, err := d.waiting.add(uid, c.ID, 0)
 	if err != nil {
 		return agentapi.Result{}, err
 	}
-	defer g.waiting.remove(uid, c.ID, w)
+	defer d.waiting.remove(uid, c.ID, w)
 	// However short somebody waits for the result, the database has its time to keep the command.
 	keeping, cancel := context.WithTimeout(context.WithoutCancel(ctx), handleTimeout)
 	defer cancel()
-	switch err := g.cfg.Commands.AddCommand(keeping, Command{Command: c, Trial: agentapi.Trial(c.Kind, c.Body)}); {
+	switch err := d.cfg.Commands.AddCommand(keeping, Command{Command: c, Trial: agentapi.Trial(c.Kind, c.Body)}); {
 	case errors.Is(err, ErrExists):
-		kept, err := g.cfg.Commands.GetCommand(keeping, c.ID)
+		kept, err := d.cfg.Commands.GetCommand(keeping, c.ID)
 		if err != nil {
 			return agentapi.Result{}, fmt.Errorf("read command %s: %w", c.ID, err)
 		}
@@ -188,33 +214,33 @@ func (g *Gateway) change(ctx context.Context, uid string, c agentapi.Command) (a
 		return agentapi.Result{}, fmt.Errorf("keep command %s: %w", c.ID, err)
 	default:
 		// Neither the timer nor the sending end with the request of the user.
-		g.settleAt(ctx, c)
-		if at, ok := g.presence.get(uid); ok && at.ready {
-			g.sendKept(context.WithoutCancel(ctx), uid, at.epoch, []agentapi.Command{c})
+		d.settleAt(ctx, c)
+		if at, ok := d.presence.get(uid); ok && at.ready {
+			d.sendKept(context.WithoutCancel(ctx), uid, at.epoch, []agentapi.Command{c})
 		}
 	}
-	if answer, there := g.await(ctx, c.ID, w); there {
+	if answer, there := d.await(ctx, c.ID, w); there {
 		return answer.result, answer.err()
 	}
 	result := agentapi.Result{ID: c.ID, Status: agentapi.StatusPending}
-	if g.open.wasSent(uid, c.ID) {
+	if d.open.wasSent(uid, c.ID) {
 		result.Status = agentapi.StatusSent
 	}
 	return result, fmt.Errorf("the result of command %s is not there yet: %w", c.ID, ctx.Err())
 }
 
 // send signs a command and sends it to an agent.
-func (g *Gateway) send(uid string, epoch int64, c agentapi.Command) error {
+func (d *Dispatcher) send(uid string, epoch int64, c agentapi.Command) error {
 	c.Epoch = epoch
-	data, err := agentapi.Sign(g.cfg.Key, agentapi.PurposeCommand, uid, c)
+	data, err := agentapi.Sign(d.cfg.Key, agentapi.PurposeCommand, uid, c)
 	if err != nil {
 		return err
 	}
-	return g.publish(agentapi.DownCommand(uid), data)
+	return d.conns.publish(agentapi.DownCommand(uid), data)
 }
 
 // sendKept sends commands that are kept, except those that have a result by now.
-func (g *Gateway) sendKept(ctx context.Context, uid string, epoch int64, commands []agentapi.Command) {
+func (d *Dispatcher) sendKept(ctx context.Context, uid string, epoch int64, commands []agentapi.Command) {
 	if len(commands) == 0 {
 		return
 	}
@@ -222,66 +248,66 @@ func (g *Gateway) sendKept(ctx context.Context, uid string, epoch int64, command
 	for _, c := range commands {
 		ids = append(ids, c.ID)
 	}
-	open, err := g.cfg.Commands.MarkSent(ctx, uid, ids, g.now())
+	open, err := d.cfg.Commands.MarkSent(ctx, uid, ids, d.cfg.Now())
 	if err != nil {
-		g.cfg.Log.Error("keep that commands are sent", "agent", g.presence.name(uid), "error", err)
+		d.cfg.Log.Error("keep that commands are sent", "agent", d.presence.name(uid), "error", err)
 		return // with the next heartbeat, or the next session
 	}
 	for _, c := range commands {
 		if !slices.Contains(open, c.ID) {
 			continue
 		}
-		g.open.sent(uid, c.ID, g.now())
-		if err := g.send(uid, epoch, c); err != nil {
-			g.cfg.Log.Error("send a command", "agent", g.presence.name(uid), "command", c.ID, "error", err)
+		d.open.sent(uid, c.ID, d.cfg.Now())
+		if err := d.send(uid, epoch, c); err != nil {
+			d.cfg.Log.Error("send a command", "agent", d.presence.name(uid), "command", c.ID, "error", err)
 		}
 	}
 }
 
 // sendOpen sends all commands that wait for an agent that has just connected.
-func (g *Gateway) sendOpen(ctx context.Context, uid string, epoch int64) {
-	g.resend(ctx, uid, epoch, func(string) bool { return true })
+func (d *Dispatcher) sendOpen(ctx context.Context, uid string, epoch int64) {
+	d.resend(ctx, uid, epoch, func(string) bool { return true })
 }
 
 // sendAgain sends the commands that were sent a while ago and that the agent does not have. Where there are other servers,
 // one of them may have kept a command and been killed before it sent it.
-func (g *Gateway) sendAgain(ctx context.Context, uid string, epoch int64, running []string) {
-	before := g.now().Add(-agentapi.HeartbeatInterval)
-	if g.cfg.Cluster == nil && len(g.open.due(uid, before, running)) == 0 {
+func (d *Dispatcher) sendAgain(ctx context.Context, uid string, epoch int64, running []string) {
+	before := d.cfg.Now().Add(-agentapi.HeartbeatInterval)
+	if d.cfg.Cluster == nil && len(d.open.due(uid, before, running)) == 0 {
 		return
 	}
-	g.resend(ctx, uid, epoch, func(id string) bool { return g.open.due(uid, before, running)[id] })
+	d.resend(ctx, uid, epoch, func(id string) bool { return d.open.due(uid, before, running)[id] })
 }
 
-func (g *Gateway) resend(ctx context.Context, uid string, epoch int64, wanted func(id string) bool) {
-	kept, err := g.cfg.Commands.OpenCommands(ctx, uid)
+func (d *Dispatcher) resend(ctx context.Context, uid string, epoch int64, wanted func(id string) bool) {
+	kept, err := d.cfg.Commands.OpenCommands(ctx, uid)
 	if err != nil {
-		g.cfg.Log.Error("list commands that wait", "agent", g.presence.name(uid), "error", err)
+		d.cfg.Log.Error("list commands that wait", "agent", d.presence.name(uid), "error", err)
 		return
 	}
 	var commands []agentapi.Command
 	for _, c := range kept {
-		g.settleAt(ctx, c.Command)
+		d.settleAt(ctx, c.Command)
 		// One that was sent before its deadline is sent after it too: only the agent knows what became of it.
-		if left := g.left(c.Command); wanted(c.ID) && (c.Result.Status == agentapi.StatusSent || left > 0) {
+		if left := d.left(c.Command); wanted(c.ID) && (c.Result.Status == agentapi.StatusSent || left > 0) {
 			commands = append(commands, c.Command)
 		}
 	}
-	g.sendKept(ctx, uid, epoch, commands)
+	d.sendKept(ctx, uid, epoch, commands)
 }
 
 // settleAt has a command looked at when its deadline has passed.
-func (g *Gateway) settleAt(ctx context.Context, c agentapi.Command) {
+func (d *Dispatcher) settleAt(ctx context.Context, c agentapi.Command) {
 	ctx = context.WithoutCancel(ctx)
-	g.open.watch(c.Agent, c.ID, len(c.Body), g.left(c), func() {
-		g.lanes.must(c.Agent, func() { g.settle(ctx, c.Agent, c.ID) })
+	d.open.watch(c.Agent, c.ID, len(c.Body), d.left(c), func() {
+		d.lanes.must(c.Agent, func() { d.settle(ctx, c.Agent, c.ID) })
 	})
 }
 
 // left is how long a command has until its deadline. One that has longer than any may have was given before the clock went
 // back: its time is over, or it would be obeyed until the clock is there again.
-func (g *Gateway) left(c agentapi.Command) time.Duration {
-	if left := c.Deadline.Sub(g.now()); left <= maxDeadline+clockAhead {
+func (d *Dispatcher) left(c agentapi.Command) time.Duration {
+	if left := c.Deadline.Sub(d.cfg.Now()); left <= maxDeadline+clockAhead {
 		return left
 	}
 	return 0
@@ -289,103 +315,103 @@ func (g *Gateway) left(c agentapi.Command) time.Duration {
 
 // SettleOverdue ends commands whose deadline has passed, those included that no server that runs knows. One of several
 // servers does it now and then.
-func (g *Gateway) SettleOverdue(ctx context.Context) error {
-	overdue, err := g.cfg.Commands.OverdueCommands(ctx, g.now())
+func (d *Dispatcher) SettleOverdue(ctx context.Context) error {
+	overdue, err := d.cfg.Commands.OverdueCommands(ctx, d.cfg.Now())
 	for uid, ids := range overdue {
 		for _, id := range ids {
-			g.lanes.must(uid, func() { g.settle(context.WithoutCancel(ctx), uid, id) })
+			d.lanes.must(uid, func() { d.settle(context.WithoutCancel(ctx), uid, id) })
 		}
 	}
 	return err
 }
 
 // settle ends a command whose deadline has passed without its being sent, or that nobody has reported long after it.
-func (g *Gateway) settle(ctx context.Context, uid, id string) {
+func (d *Dispatcher) settle(ctx context.Context, uid, id string) {
 	ctx, cancel := context.WithTimeout(ctx, handleTimeout)
 	defer cancel()
-	kept, err := g.cfg.Commands.GetCommand(ctx, id)
+	kept, err := d.cfg.Commands.GetCommand(ctx, id)
 	if err != nil || kept.Result.Status.Final() {
-		g.open.drop(uid, id)
+		d.open.drop(uid, id)
 		return
 	}
-	now := g.now()
+	now := d.cfg.Now()
 	result := agentapi.Result{
 		ID: id, Status: agentapi.StatusExpired, Code: agentapi.CodeExpired, Finished: now.UTC(),
 		Message: "the agent did not connect before the deadline",
 	}
 	if kept.Result.Status == agentapi.StatusSent {
 		if left := kept.Deadline.Add(giveUp).Sub(now); left > 0 {
-			g.open.again(uid, id, min(left, maxDeadline+giveUp))
+			d.open.again(uid, id, min(left, maxDeadline+giveUp))
 			return
 		}
 		result.Status, result.Code = agentapi.StatusUnknown, agentapi.CodeInterrupted
 		result.Message = "the agent never reported what became of it"
-	} else if left := g.left(kept.Command); left > 0 {
-		g.open.again(uid, id, left)
+	} else if left := d.left(kept.Command); left > 0 {
+		d.open.again(uid, id, left)
 		return
 	}
-	if err := g.finish(ctx, uid, result, result.Status == agentapi.StatusExpired); err != nil {
-		g.cfg.Log.Error("end a command after its deadline", "agent", g.presence.name(uid), "command", id, "error", err)
+	if err := d.finish(ctx, uid, result, result.Status == agentapi.StatusExpired); err != nil {
+		d.cfg.Log.Error("end a command after its deadline", "agent", d.presence.name(uid), "command", id, "error", err)
 	}
 }
 
 // finish keeps a result and tells those who wait for it. A result that comes again is told to the audit again: the server
 // may have been killed after it was kept.
-func (g *Gateway) finish(ctx context.Context, uid string, result agentapi.Result, pendingOnly bool) error {
-	first, err := g.cfg.Commands.FinishCommand(ctx, uid, result, pendingOnly, g.now())
+func (d *Dispatcher) finish(ctx context.Context, uid string, result agentapi.Result, pendingOnly bool) error {
+	first, err := d.cfg.Commands.FinishCommand(ctx, uid, result, pendingOnly, d.cfg.Now())
 	if err != nil {
 		return err
 	}
 	if !first && pendingOnly { // it was sent at the same moment
-		g.open.again(uid, result.ID, giveUp)
+		d.open.again(uid, result.ID, giveUp)
 		return nil
 	}
-	kept, err := g.cfg.Commands.GetCommand(ctx, result.ID)
+	kept, err := d.cfg.Commands.GetCommand(ctx, result.ID)
 	if err == nil {
-		g.cfg.Audit.CommandFinished(ctx, kept)
+		d.cfg.Audit.CommandFinished(ctx, kept)
 	}
 	if first {
-		g.cfg.Meter.Command(kept.Kind, result.Status, g.now().Sub(kept.Issued))
-		g.open.drop(uid, result.ID)
-		g.waiting.deliver(uid, result)
-		g.tell(peerNote{Type: noteResult, UID: uid, Result: &result})
-		g.cfg.Notify(Change{UID: uid, Command: result.ID})
+		d.cfg.Meter.Command(kept.Kind, result.Status, d.cfg.Now().Sub(kept.Issued))
+		d.open.drop(uid, result.ID)
+		d.waiting.deliver(uid, result)
+		d.peers.tell(peerNote{Type: noteResult, UID: uid, Result: &result})
+		d.cfg.Notify(Change{UID: uid, Command: result.ID})
 	}
 	return err
 }
 
 // result takes the Result of a command that is kept.
-func (g *Gateway) result(ctx context.Context, uid string, r *agentapi.ResultReport) agentapi.ResultAck {
-	if g.sessions.of(uid, r.Epoch) == nil {
+func (d *Dispatcher) result(ctx context.Context, uid string, r *agentapi.ResultReport) agentapi.ResultAck {
+	if d.sessions.of(uid, r.Epoch) == nil {
 		return agentapi.ResultAck{Error: fenced()}
 	}
 	if err := checkResult(&r.Result); err != nil {
 		return agentapi.ResultAck{Error: malformed(err)}
 	}
 	// Its age decides how long it is kept. A time that cannot be is that of a clock that is wrong.
-	if now := g.now(); r.Result.Finished.After(now.Add(clockAhead)) || r.Result.Finished.Before(now.Add(-maxDeadline-giveUp)) {
+	if now := d.cfg.Now(); r.Result.Finished.After(now.Add(clockAhead)) || r.Result.Finished.Before(now.Add(-maxDeadline-giveUp)) {
 		r.Result.Finished = now.UTC()
 	}
-	if err := g.finish(ctx, uid, r.Result, false); err != nil && !errors.Is(err, ErrUnknown) {
-		return agentapi.ResultAck{Error: g.presence.fault(g.cfg.Log, uid, "keep the result", err)}
+	if err := d.finish(ctx, uid, r.Result, false); err != nil && !errors.Is(err, ErrUnknown) {
+		return agentapi.ResultAck{Error: d.presence.fault(d.cfg.Log, uid, "keep the result", err)}
 	}
 	return agentapi.ResultAck{}
 }
 
 // receiveReply takes a Part of the Result of a command that only reads.
-func (g *Gateway) receiveReply(m *nats.Msg) {
+func (d *Dispatcher) receiveReply(m *nats.Msg) {
 	uid, _, id := sender(m.Subject)
-	if uid == "" || !g.waiting.has(uid, id) {
+	if uid == "" || !d.waiting.has(uid, id) {
 		return
 	}
-	if !g.lanes.add(uid+"/replies", len(m.Data), replyJobs, replyBytes, func() {
+	if !d.lanes.add(uid+"/replies", len(m.Data), replyJobs, replyBytes, func() {
 		var part agentapi.Part
 		if err := strict.Decode(m.Data, &part, strict.Unknown); err != nil {
-			g.waiting.fail(uid, id, malformed(errors.New("a part of the result is no JSON")))
+			d.waiting.fail(uid, id, malformed(errors.New("a part of the result is no JSON")))
 			return
 		}
-		g.waiting.part(uid, id, part)
+		d.waiting.part(uid, id, part)
 	}) {
-		g.waiting.fail(uid, id, busy("the agent sends too much at once"))
+		d.waiting.fail(uid, id, busy("the agent sends too much at once"))
 	}
 }

@@ -25,7 +25,7 @@ type outcome struct {
 func (s *server) do(ctx context.Context, uid string, c agentapi.Command) <-chan outcome {
 	came := make(chan outcome, 1)
 	go func() {
-		r, err := s.gateway.Do(ctx, uid, c)
+		r, err := s.gateway.Commands.Do(ctx, uid, c)
 		came <- outcome{r, err}
 	}()
 	return came
@@ -65,12 +65,12 @@ func TestACommandComesDownAndItsResultUp(t *testing.T) {
 		t.Errorf("told to the audit: %+v", finished)
 	}
 	// The same id again is the same command.
-	if r, err := s.gateway.Do(t.Context(), a.uid, sync1("one")); err != nil || r.Message != "synced" {
+	if r, err := s.gateway.Commands.Do(t.Context(), a.uid, sync1("one")); err != nil || r.Message != "synced" {
 		t.Errorf("the same again: %+v, %v", r, err)
 	}
 	other := sync1("one")
 	other.Target.Name = "other"
-	if _, err := s.gateway.Do(t.Context(), a.uid, other); code(err) != agentapi.CodeConflict {
+	if _, err := s.gateway.Commands.Do(t.Context(), a.uid, other); code(err) != agentapi.CodeConflict {
 		t.Errorf("another command with the id: %v", err)
 	}
 	if len(a.commands) > 0 {
@@ -265,7 +265,7 @@ func TestAQuestionNeedsTheAgent(t *testing.T) {
 	s := start(t, gatewaytest.NewMemory())
 	i := s.register("account.prod", "cluster")
 	tree := agentapi.Command{Kind: agentapi.KindTree, User: "user:anna"}
-	_, err := s.gateway.Do(t.Context(), i.uid, tree)
+	_, err := s.gateway.Commands.Do(t.Context(), i.uid, tree)
 	if code(err) != agentapi.CodeDisconnected || !strings.Contains(err.Error(), "account.prod") {
 		t.Errorf("before it connected: %v", err)
 	}
@@ -330,11 +330,11 @@ func TestACommandThatCannotBeIsRefused(t *testing.T) {
 	} {
 		c := sync1("one")
 		change(&c)
-		if _, err := s.gateway.Do(t.Context(), i.uid, c); code(err) != agentapi.CodeInvalid {
+		if _, err := s.gateway.Commands.Do(t.Context(), i.uid, c); code(err) != agentapi.CodeInvalid {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := s.gateway.Do(t.Context(), gateway.NewUID(), sync1("one")); code(err) != agentapi.CodeNotFound {
+	if _, err := s.gateway.Commands.Do(t.Context(), gateway.NewUID(), sync1("one")); code(err) != agentapi.CodeNotFound {
 		t.Errorf("an agent that nobody knows: %v", err)
 	}
 }
@@ -346,11 +346,11 @@ func TestOnlySoManyCommandsWaitForAnAgent(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // give and go
 	for n := range 1000 {
-		if _, err := s.gateway.Do(ctx, i.uid, sync1(fmt.Sprint(n))); !errors.Is(err, context.Canceled) {
+		if _, err := s.gateway.Commands.Do(ctx, i.uid, sync1(fmt.Sprint(n))); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.gateway.Do(ctx, i.uid, sync1("more")); code(err) != agentapi.CodeBusy {
+	if _, err := s.gateway.Commands.Do(ctx, i.uid, sync1("more")); code(err) != agentapi.CodeBusy {
 		t.Errorf("one more: %v", err)
 	}
 	a := s.join(i)

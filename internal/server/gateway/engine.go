@@ -22,21 +22,15 @@ func otherEngine(agent Agent) string {
 }
 
 // refuseEngine tells people of an agent that runs another engine than it was created for, once while that goes on.
-func (g *Gateway) refuseEngine(ctx context.Context, agent Agent, why string, now time.Time) {
+func (r *reception) refuseEngine(ctx context.Context, agent Agent, why string, now time.Time) {
 	var again bool
-	at := g.presence.update(agent.UID, func(at *seen) {
+	at := r.presence.update(agent.UID, func(at *seen) {
 		again = at.health.Message == why
 		at.id, at.health.Message = agent.ID, why
 	})
 	if again {
 		return
 	}
-	g.cfg.Log.Warn("an agent runs another engine than it was created for, and was refused", "agent", agent.ID, "from", g.address(agent.UID))
-	if err := g.cfg.Agents.SaveHealth(ctx, agent.UID, agent.Epoch, at.health); err != nil {
-		g.cfg.Log.Warn("keep why an agent was refused", "agent", agent.ID, "error", err)
-	}
-	g.cfg.Audit.LinkEvent(ctx, LinkEvent{
-		Type: LinkEngine, UID: agent.UID, ID: agent.ID, Address: g.address(agent.UID), At: now, Message: why,
-	})
-	g.cfg.Notify(Change{UID: agent.UID, Agent: true})
+	r.cfg.Log.Warn("an agent runs another engine than it was created for, and was refused", "agent", agent.ID, "from", r.conns.address(agent.UID))
+	r.refused(ctx, agent, at.health, LinkEvent{Type: LinkEngine, Address: r.conns.address(agent.UID), At: now, Message: why})
 }

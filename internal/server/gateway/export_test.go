@@ -14,12 +14,12 @@ import (
 
 // HandleHello does what a Hello does, without a connection.
 func (g *Gateway) HandleHello(ctx context.Context, uid string, h agentapi.Hello) agentapi.Welcome {
-	return g.hello(ctx, uid, &h)
+	return g.reception.hello(ctx, uid, &h)
 }
 
 // HandleHeartbeat does what a Heartbeat does, without a connection.
 func (g *Gateway) HandleHeartbeat(ctx context.Context, uid string, h agentapi.Heartbeat) agentapi.HeartbeatAck {
-	return g.heartbeat(ctx, uid, &h)
+	return g.reception.heartbeat(ctx, uid, &h)
 }
 
 // Handle does what a message of any kind does, without a connection.
@@ -39,7 +39,7 @@ func (g *Gateway) Unhear(uid string, epoch int64, ready bool) {
 
 // HearBegun does what the word of another server does that it began a session.
 func (g *Gateway) HearBegun(ctx context.Context, uid, id string, epoch int64) {
-	data, _ := json.Marshal(peerNote{Type: noteBegun, UID: uid, ID: id, Epoch: epoch, At: g.now()})
+	data, _ := json.Marshal(peerNote{Type: noteBegun, UID: uid, ID: id, Epoch: epoch, At: g.cfg.Now()})
 	g.hear(ctx, data)
 }
 
@@ -47,7 +47,9 @@ func (g *Gateway) HearBegun(ctx context.Context, uid, id string, epoch int64) {
 func (g *Gateway) Hear(ctx context.Context, data []byte) { g.hear(ctx, data) }
 
 // ServeRegister answers a request for registration.
-func (g *Gateway) ServeRegister(w http.ResponseWriter, r *http.Request) { g.serveRegister(w, r) }
+func (g *Gateway) ServeRegister(w http.ResponseWriter, r *http.Request) {
+	g.registrar.serveRegister(w, r)
+}
 
 // Remember reads what the store knows, as Run does at its beginning.
 func (g *Gateway) Remember(ctx context.Context) error { return g.remember(ctx) }
@@ -71,12 +73,12 @@ func Allow(a *addressRate, ip string) bool { return a.allow(ip) }
 func NewAddressRate(burst int) *addressRate { return newAddressRate(0, burst) }
 
 // ClusterAddress is where other servers reach this one.
-func (g *Gateway) ClusterAddress() string { return g.broker.Load().server.ClusterAddr().String() }
+func (g *Gateway) ClusterAddress() string { return g.conns.broker.Load().server.ClusterAddr().String() }
 
 // Pulse shows all streams that the server is there, as it does now and then.
-func (g *Gateway) Pulse(now time.Time) { g.streams.pulse(now) }
+func (g *Gateway) Pulse(now time.Time) { g.Commands.streams.pulse(now) }
 
 // Silent does what the timer of an agent does that was not heard for DisconnectedAfter.
 func (g *Gateway) Silent(ctx context.Context, uid string) {
-	g.lanes.must(uid, func() { g.lost(ctx, uid) })
+	g.lanes.must(uid, func() { g.monitor.lost(ctx, uid) })
 }

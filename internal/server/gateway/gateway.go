@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
@@ -79,29 +78,30 @@ type Bus struct {
 
 // Gateway is the server's end of the links of all agents.
 type Gateway struct {
+	// Commands gives agents commands, Peers speaks to the other servers.
+	Commands *Dispatcher
+	Peers    *Peers
+
 	cfg   Config
-	now   func() time.Time
 	ready chan struct{} // closed when agents can connect
 	// instance tells servers of a cluster apart.
 	instance string
 	started  time.Time
 
+	// What the parts share of agents.
 	lanes    *lanes
 	conns    *connections
 	arriving *arrivals
 	limits   *limits
 	presence *presence
-	waiting  *waiting
-	open     *openCommands
-	streams  *streams
-
-	// linkRate and registerRate bound what one address may try.
-	linkRate, registerRate *addressRate
-
 	sessions *sessions
-	copies   *copies
 
-	broker atomic.Pointer[broker] // nil before Run has started it
+	copies    *copies
+	monitor   *monitor
+	registrar *registrar
+	reception *reception
+	// linkRate bounds what one address may try.
+	linkRate *addressRate
 }
 
 // New puts a Gateway together. It does nothing before Run.
@@ -128,12 +128,16 @@ func New(cfg Config) (*Gateway, error) {
 		cfg.ClientIP = remoteIP
 	}
 	g := &Gateway{
-		cfg: cfg, now: cfg.Now, ready: make(chan struct{}), instance: newID(), started: cfg.Now(),
+		cfg: cfg, ready: make(chan struct{}), instance: newID(), started: cfg.Now(),
 		lanes: newLanes(cfg.Log), conns: newConnections(), arriving: newArrivals(), limits: newLimits(), presence: newPresence(),
-		waiting: newWaiting(), open: newOpenCommands(), streams: newStreams(),
-		linkRate: newAddressRate(20, 400), registerRate: newAddressRate(1, 20), sessions: newSessions(),
+		sessions: newSessions(), linkRate: newAddressRate(20, 400),
 	}
-	g.copies = &copies{&g.cfg, g.now, g.sessions, g.presence, newPace()}
+	g.Peers = &Peers{&g.cfg, g.conns, g.presence, g.sessions}
+	g.Commands = newDispatcher(&g.cfg, g.lanes, g.conns, g.presence, g.sessions, g.Peers)
+	g.copies = &copies{&g.cfg, g.sessions, g.presence, newPace()}
+	g.monitor = &monitor{&g.cfg, g.lanes, g.conns, g.limits, g.presence, g.sessions, g.Commands}
+	g.registrar = &registrar{&g.cfg, g.lanes, g.conns, g.arriving, g.presence, g.sessions, g.monitor, g.Peers, newAddressRate(1, 20)}
+	g.reception = &reception{&g.cfg, g.conns, g.presence, g.sessions, g.copies, g.monitor, g.registrar, g.Commands, g.Peers}
 	return g, nil
 }
 
@@ -151,9 +155,14 @@ func (c Config) check() error {
 	return nil
 }
 
+func (c Config) serverKey() ed25519.PublicKey {
+	key, _ := c.Key.Public().(ed25519.PublicKey)
+	return key
+}
+
 // Connections is how many agents are connected to this server.
 func (g *Gateway) Connections() int {
-	b := g.broker.Load()
+	b := g.conns.broker.Load()
 	if b == nil {
 		return 0
 	}
@@ -170,7 +179,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 		return err
 	}
 	defer g.forget()
-	b, err := startBroker(g.cfg, func(c connecting) bool { return g.authenticate(work, c) }, g.instance)
+	b, err := startBroker(g.cfg, func(c connecting) bool { return g.registrar.authenticate(work, c) }, g.instance)
 	if err != nil {
 		return err
 	}
@@ -178,17 +187,17 @@ func (g *Gateway) Run(ctx context.Context) error {
 	if err := g.listen(work, b); err != nil {
 		return err
 	}
-	g.broker.Store(b)
+	g.conns.broker.Store(b)
 	close(g.ready)
 	g.cfg.Log.Info("agents can connect", "agents", g.presence.len())
 	var pulses sync.WaitGroup
-	pulses.Go(func() { g.pulse(ctx) })
+	pulses.Go(func() { g.Commands.pulse(ctx) })
 	defer pulses.Wait()
-	g.askAround(ctx)
+	g.Peers.askAround(ctx)
 	<-ctx.Done()
 	b.quiet()
 	g.lanes.close()
-	g.streams.endAll(&agentapi.Error{Code: agentapi.CodeDisconnected, Message: "the server is shutting down"})
+	g.Commands.streams.end("", &agentapi.Error{Code: agentapi.CodeDisconnected, Message: "the server is shutting down"})
 	return nil
 }
 
@@ -196,48 +205,29 @@ func (g *Gateway) Run(ctx context.Context) error {
 func (g *Gateway) Ready() <-chan struct{} { return g.ready }
 
 // ServerKey is the public key that agents pin.
-func (g *Gateway) ServerKey() ed25519.PublicKey {
-	key, _ := g.cfg.Key.Public().(ed25519.PublicKey)
-	return key
-}
+func (g *Gateway) ServerKey() ed25519.PublicKey { return g.cfg.serverKey() }
 
 // Register adds the paths of the link to a mux: GET /link and POST /link/register. Both authenticate by themselves.
 func (g *Gateway) Register(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+agentapi.PathLink, g.serveLink)
-	mux.HandleFunc("POST "+agentapi.PathRegister, g.serveRegister)
+	mux.HandleFunc("POST "+agentapi.PathRegister, g.registrar.serveRegister)
 }
 
 // Revoke ends all that an agent has going: its connections are cut, its streams end, who waits for it is told. Whoever
 // calls it has revoked or deleted the agent in the store before.
 func (g *Gateway) Revoke(uid string) {
-	id := g.cut(uid, "its identity was revoked")
-	g.forgetLater(uid)
-	g.tell(peerNote{Type: noteCut, UID: uid})
+	id := g.monitor.cut(uid, "its identity was revoked")
+	g.monitor.forgetLater(uid)
+	g.Peers.tell(peerNote{Type: noteCut, UID: uid})
 	g.cfg.Audit.LinkEvent(context.Background(), LinkEvent{
-		Type: LinkCut, UID: uid, ID: id, At: g.now(), Message: "its identity was revoked: all its connections were cut",
+		Type: LinkCut, UID: uid, ID: id, At: g.cfg.Now(), Message: "its identity was revoked: all its connections were cut",
 	})
 }
 
-// cut ends all that an agent has going on this server, and returns what people call it.
-func (g *Gateway) cut(uid, why string) string {
-	id := g.presence.drop(uid)
-	g.limits.drop(uid)
-	fault := &agentapi.Error{Code: agentapi.CodeDisconnected, Message: "the agent was disconnected: " + why}
-	g.streams.endAgent(uid, fault)
-	g.waiting.failReads(uid, 0, fault)
-	g.sessions.set(uid, nil)
-	n := g.disconnect(g.conns.forget(uid))
-	g.cfg.Log.Info("agent cut", "agent", id, "uid", uid, "connections", n, "why", why)
-	g.cfg.Notify(Change{UID: uid, Agent: true, Turn: TurnAway})
-	return id
-}
-
-// forgetLater removes what a message left behind that was being served while the agent was cut.
-func (g *Gateway) forgetLater(uid string) {
-	g.lanes.must(uid, func() {
-		g.sessions.set(uid, nil)
-		g.presence.drop(uid)
-	})
+// Health returns how an agent is, as far as this server has heard of it. Its last heartbeat may be one that was not kept.
+func (g *Gateway) Health(uid string) (Health, bool) {
+	at, ok := g.presence.get(uid)
+	return at.health, ok
 }
 
 // remember reads what the store knows from before: who was connected, and which commands wait.
@@ -248,7 +238,7 @@ func (g *Gateway) remember(ctx context.Context) error {
 	}
 	for _, agent := range agents {
 		if g.presence.load(agent, g.started) {
-			g.watch(ctx, agent.UID)
+			g.monitor.watch(ctx, agent.UID)
 		}
 	}
 	open, err := g.cfg.Commands.OpenCommands(ctx, "")
@@ -256,7 +246,7 @@ func (g *Gateway) remember(ctx context.Context) error {
 		return fmt.Errorf("list commands that wait: %w", err)
 	}
 	for _, command := range open {
-		g.settleAt(ctx, command.Command)
+		g.Commands.settleAt(ctx, command.Command)
 	}
 	return nil
 }
@@ -264,5 +254,5 @@ func (g *Gateway) remember(ctx context.Context) error {
 // forget stops all timers.
 func (g *Gateway) forget() {
 	g.presence.stop()
-	g.open.stop()
+	g.Commands.open.stop()
 }

@@ -206,7 +206,7 @@ func TestRevocationCutsAtOnce(t *testing.T) {
 	other := s.join(s.register("account.other", "other"))
 	asked := make(chan error, 1)
 	go func() {
-		_, err := s.gateway.Do(t.Context(), i.uid, agentapi.Command{Kind: agentapi.KindTree, User: "user:anna"})
+		_, err := s.gateway.Commands.Do(t.Context(), i.uid, agentapi.Command{Kind: agentapi.KindTree, User: "user:anna"})
 		asked <- err
 	}()
 	a.command()
@@ -225,7 +225,7 @@ func TestRevocationCutsAtOnce(t *testing.T) {
 	if ack := other.beat(agentapi.Heartbeat{}); ack.Error != nil {
 		t.Errorf("another agent: %v", ack.Error)
 	}
-	if _, err := s.gateway.Do(t.Context(), i.uid, agentapi.Command{Kind: agentapi.KindTree, User: "user:anna"}); code(err) != agentapi.CodeDisconnected {
+	if _, err := s.gateway.Commands.Do(t.Context(), i.uid, agentapi.Command{Kind: agentapi.KindTree, User: "user:anna"}); code(err) != agentapi.CodeDisconnected {
 		t.Errorf("a question afterwards: %v", err)
 	}
 }

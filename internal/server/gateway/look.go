@@ -39,7 +39,7 @@ const (
 
 // await waits for the result of a command that is kept, until ctx ends. The report of it can be lost between servers, so it
 // reads the command slowly once more.
-func (g *Gateway) await(ctx context.Context, id string, w *waiter) (a answer, there bool) {
+func (d *Dispatcher) await(ctx context.Context, id string, w *waiter) (a answer, there bool) {
 	timer := time.NewTimer(clock.About(resultLook))
 	defer timer.Stop()
 	for {
@@ -50,43 +50,43 @@ func (g *Gateway) await(ctx context.Context, id string, w *waiter) (a answer, th
 			return answer{}, false
 		case <-timer.C:
 		}
-		kept, err := g.readCommand(ctx, id)
+		kept, err := d.readCommand(ctx, id)
 		switch {
 		case errors.Is(err, ErrUnknown):
 			return answer{fault: &agentapi.Error{Code: agentapi.CodeNotFound, Message: "the command is gone, with its agent"}}, true
 		case err == nil && kept.Result.Status.Final():
-			return g.late(ctx, kept.Result, w), true
+			return d.late(ctx, kept.Result, w), true
 		}
 		timer.Reset(clock.About(resultLook))
 	}
 }
 
-func (g *Gateway) readCommand(ctx context.Context, id string) (Command, error) {
+func (d *Dispatcher) readCommand(ctx context.Context, id string) (Command, error) {
 	ctx, cancel := context.WithTimeout(ctx, handleTimeout)
 	defer cancel()
-	return g.cfg.Commands.GetCommand(ctx, id)
+	return d.cfg.Commands.GetCommand(ctx, id)
 }
 
 // awaitAgent begins to wait for an answer of an agent that is known as was, and returns what ends that. The server that the agent was
 // connected to may have been killed, and the note of its next session been lost: where no answer comes soon, the other servers are
 // asked. What is said of a later session ends the wait.
-func (g *Gateway) awaitAgent(uid string, was seen) (end func()) {
-	if g.cfg.Cluster == nil {
+func (d *Dispatcher) awaitAgent(uid string, was seen) (end func()) {
+	if d.cfg.Cluster == nil {
 		return func() {}
 	}
-	timer := time.AfterFunc(clock.About(agentLook), func() { g.askAbout(uid) })
+	timer := time.AfterFunc(clock.About(agentLook), func() { d.peers.askAbout(uid) })
 	return func() {
 		if timer.Stop() {
 			return
 		}
-		if at, _ := g.presence.get(uid); at.epoch > was.epoch && at.alive.Before(at.asked.Add(-askEvery)) {
-			g.cfg.Meter.Missed(WaitAgent)
+		if at, _ := d.presence.get(uid); at.epoch > was.epoch && at.alive.Before(at.asked.Add(-askEvery)) {
+			d.cfg.Meter.Missed(WaitAgent)
 		}
 	}
 }
 
 // late waits a moment for the report of a result that is kept, which counts as missed where it does not come.
-func (g *Gateway) late(ctx context.Context, result agentapi.Result, w *waiter) answer {
+func (d *Dispatcher) late(ctx context.Context, result agentapi.Result, w *waiter) answer {
 	timer := time.NewTimer(eventGrace)
 	defer timer.Stop()
 	select {
@@ -94,56 +94,56 @@ func (g *Gateway) late(ctx context.Context, result agentapi.Result, w *waiter) a
 		return a
 	case <-ctx.Done():
 	case <-timer.C:
-		g.cfg.Meter.Missed(WaitResult)
+		d.cfg.Meter.Missed(WaitResult)
 	}
 	return answer{result: result}
 }
 
 // doubt looks after a moment whether an agent is still one, since the store took nothing of it. The word of the server that
 // has cut it may have been lost.
-func (g *Gateway) doubt(ctx context.Context, uid string) {
-	if g.cfg.Cluster == nil {
+func (m *monitor) doubt(ctx context.Context, uid string) {
+	if m.cfg.Cluster == nil {
 		return // the one server cuts it itself
 	}
 	ctx = context.WithoutCancel(ctx)
-	g.presence.update(uid, func(at *seen) {
+	m.presence.update(uid, func(at *seen) {
 		if at.doubt == nil { // however often it says something meanwhile
-			at.doubt = time.AfterFunc(eventGrace, func() { g.lanes.must(uid, func() { g.settleDoubt(ctx, uid) }) })
+			at.doubt = time.AfterFunc(eventGrace, func() { m.lanes.must(uid, func() { m.settleDoubt(ctx, uid) }) })
 		}
 	})
 }
 
-func (g *Gateway) settleDoubt(ctx context.Context, uid string) {
-	if _, known := g.presence.get(uid); known {
-		g.presence.update(uid, func(at *seen) { at.doubt = nil })
+func (m *monitor) settleDoubt(ctx context.Context, uid string) {
+	if _, known := m.presence.get(uid); known {
+		m.presence.update(uid, func(at *seen) { at.doubt = nil })
 	}
-	g.cutRevoked(ctx, uid)
+	m.cutRevoked(ctx, uid)
 }
 
 // cutRevoked cuts an agent that has connections here and none of the rights to them.
-func (g *Gateway) cutRevoked(ctx context.Context, uid string) {
-	if _, open := g.conns.newest(uid); !open {
+func (m *monitor) cutRevoked(ctx context.Context, uid string) {
+	if _, open := m.conns.newest(uid); !open {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, handleTimeout)
 	defer cancel()
-	if agent, err := g.cfg.Agents.AgentByUID(ctx, uid); !errors.Is(err, ErrUnknown) && (err != nil || !agent.Revoked) {
+	if agent, err := m.cfg.Agents.AgentByUID(ctx, uid); !errors.Is(err, ErrUnknown) && (err != nil || !agent.Revoked) {
 		return
 	}
-	if g.disconnect(g.conns.forget(uid)) > 0 { // those that closed by themselves are not forgotten either
-		g.cfg.Meter.Missed(WaitRevoked)
+	if m.conns.cut(uid) > 0 { // those that closed by themselves are not forgotten either
+		m.cfg.Meter.Missed(WaitRevoked)
 	}
-	g.cut(uid, "its identity was revoked")
+	m.cut(uid, "its identity was revoked")
 }
 
 // judge looks, slowly, at connections that an agent has here although its session is with another server: their key may have
 // been replaced there.
-func (g *Gateway) judge(ctx context.Context, uid string) {
-	if _, open := g.conns.newest(uid); !open || g.sessions.has(uid) {
+func (m *monitor) judge(ctx context.Context, uid string) {
+	if _, open := m.conns.newest(uid); !open || m.sessions.has(uid) {
 		return
 	}
-	due, now := false, g.now()
-	g.presence.update(uid, func(at *seen) {
+	due, now := false, m.cfg.Now()
+	m.presence.update(uid, func(at *seen) {
 		due = !at.judged.IsZero() && now.Sub(at.judged) >= keyLook
 		if due || at.judged.IsZero() || at.judged.After(now) {
 			at.judged = now
@@ -154,11 +154,11 @@ func (g *Gateway) judge(ctx context.Context, uid string) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, handleTimeout)
 	defer cancel()
-	agent, err := g.cfg.Agents.AgentByUID(ctx, uid)
+	agent, err := m.cfg.Agents.AgentByUID(ctx, uid)
 	if err != nil {
 		return
 	}
-	if g.disconnect(g.conns.forgetExcept(uid, agent.PublicKey, agent.NextKey)) > 0 {
-		g.cfg.Meter.Missed(WaitKey)
+	if m.conns.cut(uid, agent.PublicKey, agent.NextKey) > 0 {
+		m.cfg.Meter.Missed(WaitKey)
 	}
 }

@@ -95,7 +95,7 @@ func TestAResultOfWhichTheReportWasLostIsFoundByTheSlowLook(t *testing.T) {
 				}
 				came := make(chan outcome, 1)
 				go func() {
-					r, err := two.Do(t.Context(), uid, sync1("c"))
+					r, err := two.Commands.Do(t.Context(), uid, sync1("c"))
 					came <- outcome{r, err}
 				}()
 				pass(test.answered)
@@ -148,7 +148,7 @@ func TestAWaitForACommandThatIsGoneEnds(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		lost.gone.Store(true)
-		if _, err := g.Do(ctx, uid, sync1("c")); code(err) != agentapi.CodeNotFound {
+		if _, err := g.Commands.Do(ctx, uid, sync1("c")); code(err) != agentapi.CodeNotFound {
 			t.Errorf("got %v", err)
 		}
 	})

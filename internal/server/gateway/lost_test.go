@@ -85,7 +85,7 @@ func TestACommandThatNoServerKnowsIsEndedAfterItsDeadline(t *testing.T) {
 			t.Fatal(err)
 		}
 		status := func() agentapi.Status {
-			if err := g.SettleOverdue(t.Context()); err != nil {
+			if err := g.Commands.SettleOverdue(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()

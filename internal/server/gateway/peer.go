@@ -51,17 +51,25 @@ type peerNote struct {
 	UIDs    []string         `json:"uids,omitempty"`
 }
 
+// Peers speaks to the other servers of the cluster. What they say is heard by the Gateway.
+type Peers struct {
+	cfg      *Config
+	conns    *connections
+	presence *presence
+	sessions *sessions
+}
+
 // tell tells the other servers something.
-func (g *Gateway) tell(note peerNote) {
-	if g.cfg.Cluster == nil {
+func (p *Peers) tell(note peerNote) {
+	if p.cfg.Cluster == nil {
 		return
 	}
 	data, err := json.Marshal(note)
 	if err == nil {
-		err = g.publish(peerSubject, data)
+		err = p.conns.publish(peerSubject, data)
 	}
 	if err != nil {
-		g.cfg.Log.Warn("tell other servers", "what", note.Type, "error", err)
+		p.cfg.Log.Warn("tell other servers", "what", note.Type, "error", err)
 	}
 }
 
@@ -78,7 +86,7 @@ func (g *Gateway) hear(ctx context.Context, data []byte) {
 	if note.Type == noteWho {
 		for _, uid := range note.UIDs[:min(len(note.UIDs), mostAsks)] {
 			if agentapi.ValidUID(uid) && g.sessions.has(uid) {
-				g.lanes.must(uid, func() { g.tellOf(uid) })
+				g.lanes.must(uid, func() { g.Peers.tellOf(uid) })
 			}
 		}
 		return
@@ -99,30 +107,30 @@ func (g *Gateway) heed(ctx context.Context, note peerNote) {
 		g.overtaken(note)
 		g.presence.update(note.UID, func(at *seen) {
 			at.id, at.epoch, at.ready = note.ID, note.Epoch, false
-			at.hear(earliest(note.At, g.now()))
+			at.hear(earliest(note.At, g.cfg.Now()))
 		})
-		g.watch(ctx, note.UID)
+		g.monitor.watch(ctx, note.UID)
 	case noteAlive:
 		g.overtaken(note)
 		g.presence.update(note.UID, func(at *seen) {
 			if at.epoch <= note.Epoch && note.Health != nil {
 				at.id, at.epoch, at.ready, at.health = note.ID, note.Epoch, true, *note.Health
-				at.hear(earliest(note.At, g.now()))
+				at.hear(earliest(note.At, g.cfg.Now()))
 			}
 		})
-		g.watch(ctx, note.UID)
-		g.judge(ctx, note.UID)
+		g.monitor.watch(ctx, note.UID)
+		g.monitor.judge(ctx, note.UID)
 		if note.Changed {
 			g.cfg.Notify(Change{UID: note.UID, Agent: true, Heard: true})
 		}
 	case noteCut:
-		g.cut(note.UID, "another server said so")
+		g.monitor.cut(note.UID, "another server said so")
 	case noteRotated:
-		g.disconnect(g.conns.forgetExcept(note.UID, note.Key))
+		g.conns.cut(note.UID, note.Key)
 	case noteResult:
 		if note.Result != nil {
-			g.waiting.deliver(note.UID, *note.Result)
-			g.open.drop(note.UID, note.Result.ID)
+			g.Commands.waiting.deliver(note.UID, *note.Result)
+			g.Commands.open.drop(note.UID, note.Result.ID)
 			g.cfg.Notify(Change{UID: note.UID, Command: note.Result.ID, Heard: true})
 		}
 	case noteWho, noteBroadcast:
@@ -131,19 +139,19 @@ func (g *Gateway) heed(ctx context.Context, note peerNote) {
 
 // askAround asks the other servers about the agents that were connected when this one began: until their next heartbeats it
 // could give them nothing. It ends when all are known, or would have been heard anyway.
-func (g *Gateway) askAround(ctx context.Context) {
-	if g.cfg.Cluster == nil {
+func (p *Peers) askAround(ctx context.Context) {
+	if p.cfg.Cluster == nil {
 		return
 	}
 	ticker := time.NewTicker(askEvery)
 	defer ticker.Stop()
 	for range agentapi.HeartbeatInterval / askEvery {
-		missing := g.presence.unheard()
+		missing := p.presence.unheard()
 		if len(missing) == 0 {
 			return
 		}
 		for part := range slices.Chunk(missing, mostAsks) {
-			g.tell(peerNote{Type: noteWho, UIDs: part})
+			p.tell(peerNote{Type: noteWho, UIDs: part})
 		}
 		select {
 		case <-ctx.Done():
@@ -156,26 +164,26 @@ func (g *Gateway) askAround(ctx context.Context) {
 // askAbout asks the other servers about an agent of which a note may have been lost, as where the server that it was connected to
 // is killed: it may have another session since, and would be reached only after its next heartbeat. The one that has the session
 // answers with noteAlive. It asks at most every askEvery.
-func (g *Gateway) askAbout(uid string) {
-	if g.cfg.Cluster == nil || g.sessions.has(uid) {
+func (p *Peers) askAbout(uid string) {
+	if p.cfg.Cluster == nil || p.sessions.has(uid) {
 		return
 	}
-	ask, now := false, g.now()
-	g.presence.update(uid, func(at *seen) {
+	ask, now := false, p.cfg.Now()
+	p.presence.update(uid, func(at *seen) {
 		if since := now.Sub(at.asked); since >= askEvery || since < 0 {
 			ask, at.asked = true, now
 		}
 	})
 	if ask {
-		g.tell(peerNote{Type: noteWho, UIDs: []string{uid}})
+		p.tell(peerNote{Type: noteWho, UIDs: []string{uid}})
 	}
 }
 
 // tellOf tells the other servers of an agent that has a session with this one and takes commands.
-func (g *Gateway) tellOf(uid string) {
-	at, known := g.presence.get(uid)
-	if known && at.ready && g.sessions.of(uid, at.epoch) != nil {
-		g.tell(peerNote{Type: noteAlive, UID: uid, ID: at.id, Epoch: at.epoch, At: at.alive, Health: &at.health})
+func (p *Peers) tellOf(uid string) {
+	at, known := p.presence.get(uid)
+	if known && at.ready && p.sessions.of(uid, at.epoch) != nil {
+		p.tell(peerNote{Type: noteAlive, UID: uid, ID: at.id, Epoch: at.epoch, At: at.alive, Health: &at.health})
 	}
 }
 
@@ -186,17 +194,16 @@ func (g *Gateway) overtaken(note peerNote) {
 		return
 	}
 	fault := &agentapi.Error{Code: agentapi.CodeDisconnected, Message: "agent " + note.ID + " connected anew: try again"}
-	g.streams.endAgent(note.UID, fault)
-	g.waiting.failReads(note.UID, note.Epoch, fault)
+	g.Commands.drop(note.UID, note.Epoch, fault)
 }
 
 // Broadcast gives data to Config.Heard of all other servers. It is lost where they cannot be reached.
-func (g *Gateway) Broadcast(data []byte) {
-	g.tell(peerNote{Type: noteBroadcast, Data: data})
+func (p *Peers) Broadcast(data []byte) {
+	p.tell(peerNote{Type: noteBroadcast, Data: data})
 }
 
 // Meets reports whether the Bus of the cluster is reached; false where there is none.
-func (g *Gateway) Meets() bool {
-	b := g.broker.Load()
+func (p *Peers) Meets() bool {
+	b := p.conns.broker.Load()
 	return b != nil && b.server.NumLeafNodes() > 0
 }

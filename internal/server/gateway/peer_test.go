@@ -38,7 +38,7 @@ func meet(t *testing.T, cluster func(first *server) *gateway.Cluster) (one, two 
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
 	for {
-		two.gateway.Broadcast([]byte("hello"))
+		two.gateway.Peers.Broadcast([]byte("hello"))
 		select {
 		case data := <-heard:
 			if data != "hello" {
@@ -204,7 +204,7 @@ func TestAServerWithoutTheSecretIsNoneOfThem(t *testing.T) {
 		c.Cluster = &gateway.Cluster{Listen: "127.0.0.1:0", Secret: "other", Routes: []string{"nats://" + one.gateway.ClusterAddress()}}
 	})
 	a := one.join(one.register("account.prod", "cluster"))
-	stranger.gateway.Broadcast([]byte("intruder")) // pair would fail the test: it hears nothing but its own word
+	stranger.gateway.Peers.Broadcast([]byte("intruder")) // pair would fail the test: it hears nothing but its own word
 	if _, known := stranger.gateway.Health(a.uid); known {
 		t.Error("a stranger hears of agents")
 	}

@@ -160,33 +160,59 @@ func (p *presence) stop() {
 	}
 }
 
-// Health returns how an agent is, as far as this server has heard of it. Its last heartbeat may be one that was not kept.
-func (g *Gateway) Health(uid string) (Health, bool) {
-	at, ok := g.presence.get(uid)
-	return at.health, ok
+// monitor finds out which agents are there, and ends all that those have going here that are not, or may not be.
+type monitor struct {
+	cfg      *Config
+	lanes    *lanes
+	conns    *connections
+	limits   *limits
+	presence *presence
+	sessions *sessions
+	commands *Dispatcher
+}
+
+// cut ends all that an agent has going on this server, and returns what people call it.
+func (m *monitor) cut(uid, why string) string {
+	id := m.presence.drop(uid)
+	m.limits.drop(uid)
+	fault := &agentapi.Error{Code: agentapi.CodeDisconnected, Message: "the agent was disconnected: " + why}
+	m.commands.drop(uid, 0, fault)
+	m.sessions.set(uid, nil)
+	n := m.conns.cut(uid)
+	m.cfg.Log.Info("agent cut", "agent", id, "uid", uid, "connections", n, "why", why)
+	m.cfg.Notify(Change{UID: uid, Agent: true, Turn: TurnAway})
+	return id
+}
+
+// forgetLater removes what a message left behind that was being served while the agent was cut.
+func (m *monitor) forgetLater(uid string) {
+	m.lanes.must(uid, func() {
+		m.sessions.set(uid, nil)
+		m.presence.drop(uid)
+	})
 }
 
 // watch has an agent found Disconnected when it was not heard for DisconnectedAfter. Each call begins anew.
-func (g *Gateway) watch(ctx context.Context, uid string) {
+func (m *monitor) watch(ctx context.Context, uid string) {
 	ctx = context.WithoutCancel(ctx) // the timer outlives the message or session that began it; stop ends it
-	g.presence.update(uid, func(at *seen) {
+	m.presence.update(uid, func(at *seen) {
 		if at.timer != nil {
 			at.timer.Reset(agentapi.DisconnectedAfter)
 			return
 		}
 		at.timer = time.AfterFunc(agentapi.DisconnectedAfter, func() {
 			// In the lane of the agent: a heartbeat that is being taken counts.
-			g.lanes.must(uid, func() { g.lost(ctx, uid) })
+			m.lanes.must(uid, func() { m.lost(ctx, uid) })
 		})
 	})
 }
 
 // lost makes an agent Disconnected, unless it was heard in between, by whichever server. One of the servers tells of it.
-func (g *Gateway) lost(ctx context.Context, uid string) {
-	now := g.now()
+func (m *monitor) lost(ctx context.Context, uid string) {
+	now := m.cfg.Now()
 	var gone, ahead bool
 	before := now.Add(-agentapi.DisconnectedAfter)
-	at := g.presence.update(uid, func(at *seen) {
+	at := m.presence.update(uid, func(at *seen) {
 		if ahead = at.alive.After(now); ahead { // the clock went back since: the time until it is there again says nothing
 			at.hear(now)
 		}
@@ -201,50 +227,49 @@ func (g *Gateway) lost(ctx context.Context, uid string) {
 		}
 	})
 	if ahead {
-		g.watch(ctx, uid)
+		m.watch(ctx, uid)
 	}
 	if !gone {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, handleTimeout)
 	defer cancel()
-	mine, err := g.cfg.Agents.MarkLost(ctx, uid, at.epoch, at.health, before)
+	mine, err := m.cfg.Agents.MarkLost(ctx, uid, at.epoch, at.health, before)
 	if err != nil {
-		g.cfg.Log.Warn("keep that an agent is disconnected", "agent", at.id, "error", err)
+		m.cfg.Log.Warn("keep that an agent is disconnected", "agent", at.id, "error", err)
 	}
-	if !mine && g.elsewhere(ctx, uid, at.alive, err, now) {
+	if !mine && m.elsewhere(ctx, uid, at.alive, err, now) {
 		return
 	}
-	fault := g.disconnected(at)
-	g.streams.endAgent(uid, fault)
-	g.waiting.failReads(uid, 0, fault)
+	fault := disconnected(at)
+	m.commands.drop(uid, 0, fault)
 	if !mine {
 		return // another server told of it
 	}
-	g.cfg.Log.Warn("agent disconnected", "agent", at.id, "uid", uid, "last", at.heard)
-	g.cfg.Audit.LinkEvent(ctx, LinkEvent{Type: LinkLost, UID: uid, ID: at.id, At: now, Message: at.health.Message})
-	g.cfg.Notify(Change{UID: uid, Agent: true, Turn: TurnAway})
+	m.cfg.Log.Warn("agent disconnected", "agent", at.id, "uid", uid, "last", at.heard)
+	m.cfg.Audit.LinkEvent(ctx, LinkEvent{Type: LinkLost, UID: uid, ID: at.id, At: now, Message: at.health.Message})
+	m.cfg.Notify(Change{UID: uid, Agent: true, Turn: TurnAway})
 }
 
 // elsewhere takes over what the store knows of an agent that this server has not heard since a time, and reports whether it
 // lives, or whether that cannot be found out now.
-func (g *Gateway) elsewhere(ctx context.Context, uid string, heard time.Time, err error, now time.Time) bool {
+func (m *monitor) elsewhere(ctx context.Context, uid string, heard time.Time, err error, now time.Time) bool {
 	var agent Agent
 	if err == nil {
-		agent, err = g.cfg.Agents.AgentByUID(ctx, uid)
+		agent, err = m.cfg.Agents.AgentByUID(ctx, uid)
 	}
 	if errors.Is(err, ErrUnknown) || agent.Revoked {
-		g.cutRevoked(ctx, uid)
+		m.cutRevoked(ctx, uid)
 		return false
 	}
 	lives := err != nil || agent.Health.State != agentapi.StateDisconnected
 	if !lives {
 		return false
 	}
-	if err == nil && g.cfg.Cluster != nil && agent.Health.LastHeartbeat.Sub(heard) > eventGrace {
-		g.cfg.Meter.Missed(WaitAgent)
+	if err == nil && m.cfg.Cluster != nil && agent.Health.LastHeartbeat.Sub(heard) > eventGrace {
+		m.cfg.Meter.Missed(WaitAgent)
 	}
-	g.presence.update(uid, func(at *seen) {
+	m.presence.update(uid, func(at *seen) {
 		if err != nil { // it is looked at again
 			at.health.State = agentapi.StateConnected
 			return
@@ -255,12 +280,12 @@ func (g *Gateway) elsewhere(ctx context.Context, uid string, heard time.Time, er
 			at.alive = now
 		}
 	})
-	g.watch(ctx, uid)
+	m.watch(ctx, uid)
 	return true
 }
 
 // disconnected says that an agent cannot be asked now.
-func (g *Gateway) disconnected(at seen) *agentapi.Error {
+func disconnected(at seen) *agentapi.Error {
 	message := fmt.Sprintf("agent %s is not connected", at.id)
 	if !at.heard.IsZero() {
 		message = fmt.Sprintf("agent %s is not connected; it was last heard at %s", at.id, at.heard.UTC().Format(time.RFC3339))
@@ -269,52 +294,52 @@ func (g *Gateway) disconnected(at seen) *agentapi.Error {
 }
 
 // heartbeat takes a Heartbeat.
-func (g *Gateway) heartbeat(ctx context.Context, uid string, h *agentapi.Heartbeat) agentapi.HeartbeatAck {
+func (r *reception) heartbeat(ctx context.Context, uid string, h *agentapi.Heartbeat) agentapi.HeartbeatAck {
 	if err := checkHeartbeat(h); err != nil {
 		return agentapi.HeartbeatAck{Error: malformed(err)}
 	}
-	s := g.sessions.of(uid, h.Epoch)
+	s := r.sessions.of(uid, h.Epoch)
 	if s == nil {
 		return agentapi.HeartbeatAck{Error: fenced()}
 	}
-	now := g.now()
+	now := r.cfg.Now()
 	var first, changed, save bool
 	var turn Turn
-	at := g.presence.update(uid, func(at *seen) {
+	at := r.presence.update(uid, func(at *seen) {
 		if first, at.ready = !at.ready, true; at.away() {
 			turn = TurnBack
 		}
 		at.hear(now)
 		next := health(at.health, h, now)
 		changed = news(at.health, next) || at.owing && next.Pending == 0
-		save = first || changed || now.Sub(at.saved) >= saveEvery || g.cfg.Cluster != nil
+		save = first || changed || now.Sub(at.saved) >= saveEvery || r.cfg.Cluster != nil
 		if at.health = next; save {
 			at.saved, at.owing = now, next.Pending > 0
 		}
 	})
-	g.watch(ctx, uid)
+	r.monitor.watch(ctx, uid)
 	if save {
-		if err := g.cfg.Agents.SaveHealth(ctx, uid, h.Epoch, at.health); err != nil {
+		if err := r.cfg.Agents.SaveHealth(ctx, uid, h.Epoch, at.health); err != nil {
 			if errors.Is(err, ErrFenced) {
-				g.doubt(ctx, uid)
+				r.monitor.doubt(ctx, uid)
 			}
-			return agentapi.HeartbeatAck{Error: g.presence.fault(g.cfg.Log, uid, "keep the heartbeat", err)}
+			return agentapi.HeartbeatAck{Error: r.presence.fault(r.cfg.Log, uid, "keep the heartbeat", err)}
 		}
 	}
-	g.tell(peerNote{Type: noteAlive, UID: uid, ID: at.id, Epoch: h.Epoch, At: now, Health: &at.health, Changed: first || changed})
+	r.peers.tell(peerNote{Type: noteAlive, UID: uid, ID: at.id, Epoch: h.Epoch, At: now, Health: &at.health, Changed: first || changed})
 	if changed {
-		g.cfg.Notify(Change{UID: uid, Agent: true, Turn: turn})
+		r.cfg.Notify(Change{UID: uid, Agent: true, Turn: turn})
 	}
 	if first {
-		g.sendOpen(ctx, uid, h.Epoch)
+		r.commands.sendOpen(ctx, uid, h.Epoch)
 	} else {
-		g.sendAgain(ctx, uid, h.Epoch, h.Running)
+		r.commands.sendAgain(ctx, uid, h.Epoch, h.Running)
 	}
-	ask, err := g.copies.differs(ctx, uid, s, h.Digest, h.Pending, placeWait)
+	ask, err := r.copies.differs(ctx, uid, s, h.Digest, h.Pending, placeWait)
 	if err != nil {
-		return agentapi.HeartbeatAck{Error: g.presence.fault(g.cfg.Log, uid, "compare the digest", err)}
+		return agentapi.HeartbeatAck{Error: r.presence.fault(r.cfg.Log, uid, "compare the digest", err)}
 	}
-	return agentapi.HeartbeatAck{Inventory: ask, Time: g.now().UTC()}
+	return agentapi.HeartbeatAck{Inventory: ask, Time: r.cfg.Now().UTC()}
 }
 
 // health returns how an agent is that sent a heartbeat.

@@ -105,7 +105,7 @@ func TestAnAgentIsDisconnectedTwentyFiveSecondsAfterItsLastHeartbeat(t *testing.
 		if s, since := state(); s != agentapi.StateDisconnected || since != 0 {
 			t.Errorf("%s since %s", s, since)
 		}
-		_, err := g.Do(t.Context(), uid, agentapi.Command{Kind: agentapi.KindTree, User: "u"})
+		_, err := g.Commands.Do(t.Context(), uid, agentapi.Command{Kind: agentapi.KindTree, User: "u"})
 		if code(err) != agentapi.CodeDisconnected {
 			t.Errorf("a question: %v", err)
 		}

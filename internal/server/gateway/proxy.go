@@ -18,7 +18,7 @@ import (
 
 // serveLink passes a WebSocket on to the broker, after the upgrade byte by byte.
 func (g *Gateway) serveLink(w http.ResponseWriter, r *http.Request) {
-	b := g.broker.Load()
+	b := g.conns.broker.Load()
 	if b == nil {
 		w.Header().Set("Retry-After", "1")
 		writeProblem(w, http.StatusServiceUnavailable, "the server is starting: try again in a moment")

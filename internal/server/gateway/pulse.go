@@ -9,7 +9,7 @@ import (
 )
 
 // pulse shows agents, slowly, that somebody still listens to their streams, until ctx ends: a piece that was lost shows by it.
-func (g *Gateway) pulse(ctx context.Context) {
+func (d *Dispatcher) pulse(ctx context.Context) {
 	timer := time.NewTimer(clock.About(agentapi.PulseEvery))
 	defer timer.Stop()
 	for {
@@ -18,7 +18,7 @@ func (g *Gateway) pulse(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		g.streams.pulse(g.now())
+		d.streams.pulse(d.cfg.Now())
 		timer.Reset(clock.About(agentapi.PulseEvery))
 	}
 }
@@ -46,7 +46,7 @@ func (s *Stream) pulse(now time.Time) {
 	}
 	s.mu.Unlock()
 	if silent {
-		s.gateway.cfg.Meter.Missed(WaitStream)
+		s.by.cfg.Meter.Missed(WaitStream)
 		s.end(&agentapi.Error{Code: agentapi.CodeDisconnected, Message: "the agent shows nothing of the stream any more: open it again"})
 	}
 }

@@ -22,10 +22,10 @@ func (g *Gateway) listen(ctx context.Context, b *broker) error {
 	if err := b.subscribe(requests, func(m *nats.Msg) { g.receive(ctx, m) }); err != nil {
 		return err
 	}
-	if err := b.subscribe(replies, func(m *nats.Msg) { g.receiveReply(m) }); err != nil {
+	if err := b.subscribe(replies, func(m *nats.Msg) { g.Commands.receiveReply(m) }); err != nil {
 		return err
 	}
-	if err := b.subscribe(chunks, func(m *nats.Msg) { g.receiveChunk(m) }); err != nil {
+	if err := b.subscribe(chunks, func(m *nats.Msg) { g.Commands.receiveChunk(m) }); err != nil {
 		return err
 	}
 	if err := b.subscribe(peerSubject, func(m *nats.Msg) { g.hear(ctx, m.Data) }); err != nil {
@@ -62,20 +62,20 @@ func (g *Gateway) request(verb string) (request, bool) {
 	switch verb {
 	case "hello":
 		return request{agentapi.MaxRegistration, decoded(func(ctx context.Context, uid string, h *agentapi.Hello) agentapi.Welcome {
-			w := g.hello(ctx, uid, h)
+			w := g.reception.hello(ctx, uid, h)
 			w.Ledger = w.Error == nil && g.cfg.Ledger != nil
 			return w
 		})}, true
 	case "state":
 		return request{agentapi.MaxBatch, decoded(g.copies.state)}, true
 	case "heartbeat":
-		return request{agentapi.MaxCommand, decoded(g.heartbeat)}, true
+		return request{agentapi.MaxCommand, decoded(g.reception.heartbeat)}, true
 	case "result":
-		return request{agentapi.MaxResult + 64<<10, decoded(g.result)}, true
+		return request{agentapi.MaxResult + 64<<10, decoded(g.Commands.result)}, true
 	case "record":
 		return request{agentapi.MaxMessage, decoded(g.copies.record)}, true
 	case "rotate":
-		return request{agentapi.MaxRegistration, decoded(g.rotate)}, true
+		return request{agentapi.MaxRegistration, decoded(g.registrar.rotate)}, true
 	}
 	return request{}, false
 }
@@ -102,7 +102,7 @@ func (g *Gateway) receive(ctx context.Context, m *nats.Msg) {
 	switch {
 	case flood:
 		g.cfg.Log.Warn("an agent sends too much and is disconnected", "agent", g.presence.name(uid), "uid", uid)
-		g.lanes.must(uid, func() { g.disconnect(g.conns.forget(uid)) })
+		g.lanes.must(uid, func() { g.conns.cut(uid) })
 		return
 	case !ok:
 		g.answer(uid, m.Reply, refusal{busy("too many messages")})
@@ -136,23 +136,11 @@ func (g *Gateway) answer(uid, reply string, message any) {
 	}
 	data, err := json.Marshal(message)
 	if err == nil {
-		err = g.publish(reply, data)
+		err = g.conns.publish(reply, data)
 	}
 	if err != nil {
 		g.cfg.Log.Warn("answer an agent", "agent", g.presence.name(uid), "error", err)
 	}
-}
-
-// publish sends something to an agent or to other servers.
-func (g *Gateway) publish(subject string, data []byte) error {
-	b := g.broker.Load()
-	if b == nil {
-		return errors.New("the link has not started yet")
-	}
-	if len(data) > agentapi.MaxMessage {
-		return fmt.Errorf("a message has %d bytes, more than %d", len(data), agentapi.MaxMessage)
-	}
-	return b.conn.Publish(subject, data)
 }
 
 func malformed(err error) *agentapi.Error {

@@ -85,7 +85,7 @@ func (k *copies) record(ctx context.Context, uid string, in *agentapi.Records) a
 	}
 	var ack agentapi.RecordAck
 	var b RecordBatch
-	now := k.now()
+	now := k.cfg.Now()
 	reject := func(id string, err error) {
 		k.cfg.Log.Warn("a record of an agent cannot be kept", "agent", s.agent.ID, "record", line(id, maxName), "why", err)
 		ack.Rejected = append(ack.Rejected, agentapi.RejectedRecord{ID: id, Message: err.Error()})

@@ -100,10 +100,23 @@ func makeKey(path string) (ed25519.PrivateKey, error) {
 	return key, nil
 }
 
+// registrar knows agents by their keys: it registers them, lets them connect, and lets them have another key.
+type registrar struct {
+	cfg      *Config
+	lanes    *lanes
+	conns    *connections
+	arriving *arrivals
+	presence *presence
+	sessions *sessions
+	monitor  *monitor
+	peers    *Peers
+	rate     *addressRate // of registrations from one address
+}
+
 // serveRegister makes an agent known that has a one-time token.
-func (g *Gateway) serveRegister(w http.ResponseWriter, r *http.Request) {
-	ip := g.cfg.ClientIP(r)
-	if !g.registerRate.allow(ip) {
+func (reg *registrar) serveRegister(w http.ResponseWriter, r *http.Request) {
+	ip := reg.cfg.ClientIP(r)
+	if !reg.rate.allow(ip) {
 		w.Header().Set("Retry-After", "10")
 		writeProblem(w, http.StatusTooManyRequests, "too many registrations from "+ip+": wait some seconds")
 		return
@@ -129,52 +142,52 @@ func (g *Gateway) serveRegister(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), registerTimeout)
 	defer cancel()
 	hash := TokenHash(request.Token)
-	agent, err := g.cfg.Agents.RegisterAgent(ctx, hash, Registration{
+	agent, err := reg.cfg.Agents.RegisterAgent(ctx, hash, Registration{
 		PublicKey: request.PublicKey, SealKey: request.SealKey, ClusterUID: request.ClusterUID,
 		Namespace: request.Namespace, Version: request.Version,
-	}, g.now())
+	}, reg.cfg.Now())
 	again := false
 	if errors.Is(err, ErrToken) {
 		// The answer may have been lost: who has the same key is told again, and nothing changes.
-		agent, err = g.cfg.Agents.RegisteredWith(ctx, hash, request.PublicKey, g.now())
+		agent, err = reg.cfg.Agents.RegisteredWith(ctx, hash, request.PublicKey, reg.cfg.Now())
 		again = err == nil
 	}
 	switch {
 	case errors.Is(err, ErrToken):
-		g.cfg.Log.Warn("a registration was refused", "from", ip, "cluster", request.ClusterUID)
+		reg.cfg.Log.Warn("a registration was refused", "from", ip, "cluster", request.ClusterUID)
 		writeProblem(w, http.StatusUnauthorized, ErrToken.Error()+": make a new one with slipway agent register")
 		return
 	case errors.Is(err, ErrKeyTaken):
 		writeProblem(w, http.StatusConflict, ErrKeyTaken.Error()+": delete the agent's Secret with its key and start it again")
 		return
 	case err != nil:
-		g.cfg.Log.Error("register an agent", "from", ip, "error", err)
+		reg.cfg.Log.Error("register an agent", "from", ip, "error", err)
 		writeProblem(w, http.StatusInternalServerError, "the server could not keep the registration: see its log")
 		return
 	}
 	if !again {
-		g.registered(ctx, agent, ip, request)
+		reg.registered(ctx, agent, ip, request)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	_ = json.NewEncoder(w).Encode(agentapi.Registered{ // the agent is gone: it asks again
-		Agent: agent.ID, UID: agent.UID, Heartbeat: int(agentapi.HeartbeatInterval.Seconds()), ServerKey: g.ServerKey(),
+		Agent: agent.ID, UID: agent.UID, Heartbeat: int(agentapi.HeartbeatInterval.Seconds()), ServerKey: reg.cfg.serverKey(),
 		Engine: agent.Engine.Known(),
 	})
 }
 
 // registered ends what was connected with the key before.
-func (g *Gateway) registered(ctx context.Context, agent Agent, ip string, r agentapi.Registration) {
-	g.cut(agent.UID, "it was registered again")
-	g.tell(peerNote{Type: noteCut, UID: agent.UID})
-	g.forgetLater(agent.UID)
-	g.lanes.must(agent.UID, func() { g.presence.load(agent, time.Time{}) })
-	g.cfg.Audit.LinkEvent(ctx, LinkEvent{
-		Type: LinkRegistered, UID: agent.UID, ID: agent.ID, Address: ip, At: g.now(),
+func (reg *registrar) registered(ctx context.Context, agent Agent, ip string, r agentapi.Registration) {
+	reg.monitor.cut(agent.UID, "it was registered again")
+	reg.peers.tell(peerNote{Type: noteCut, UID: agent.UID})
+	reg.monitor.forgetLater(agent.UID)
+	reg.lanes.must(agent.UID, func() { reg.presence.load(agent, time.Time{}) })
+	reg.cfg.Audit.LinkEvent(ctx, LinkEvent{
+		Type: LinkRegistered, UID: agent.UID, ID: agent.ID, Address: ip, At: reg.cfg.Now(),
 		Message: fmt.Sprintf("agent %s of version %s, cluster %s, namespace %s", agent.ID, r.Version, r.ClusterUID, r.Namespace),
 	})
-	g.cfg.Log.Info("agent registered", "agent", agent.ID, "uid", agent.UID, "from", ip, "cluster", r.ClusterUID)
-	g.cfg.Notify(Change{UID: agent.UID, Agent: true})
+	reg.cfg.Log.Info("agent registered", "agent", agent.ID, "uid", agent.UID, "from", ip, "cluster", r.ClusterUID)
+	reg.cfg.Notify(Change{UID: agent.UID, Agent: true})
 }
 
 func checkRegistration(r agentapi.Registration) error {

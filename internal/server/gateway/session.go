@@ -69,8 +69,21 @@ func (a *sessions) has(uid string) bool {
 	return a.byUID[uid] != nil
 }
 
+// reception takes what an agent says of itself: that it is there, and how it is.
+type reception struct {
+	cfg       *Config
+	conns     *connections
+	presence  *presence
+	sessions  *sessions
+	copies    *copies
+	monitor   *monitor
+	registrar *registrar
+	commands  *Dispatcher
+	peers     *Peers
+}
+
 // hello takes a Hello: it refuses a twin, and begins a session otherwise.
-func (g *Gateway) hello(ctx context.Context, uid string, h *agentapi.Hello) agentapi.Welcome {
+func (r *reception) hello(ctx context.Context, uid string, h *agentapi.Hello) agentapi.Welcome {
 	if h.Protocol != agentapi.Protocol {
 		return agentapi.Welcome{Error: &agentapi.Error{
 			Code:    agentapi.CodeProtocol,
@@ -80,16 +93,16 @@ func (g *Gateway) hello(ctx context.Context, uid string, h *agentapi.Hello) agen
 	if err := checkHello(h); err != nil {
 		return agentapi.Welcome{Error: malformed(err)}
 	}
-	agent, err := g.cfg.Agents.AgentByUID(ctx, uid)
+	agent, err := r.cfg.Agents.AgentByUID(ctx, uid)
 	if err != nil {
-		return agentapi.Welcome{Error: g.presence.fault(g.cfg.Log, uid, "look up the agent", err)}
+		return agentapi.Welcome{Error: r.presence.fault(r.cfg.Log, uid, "look up the agent", err)}
 	}
 	if agent.Revoked {
 		return agentapi.Welcome{Error: revoked()}
 	}
-	now := g.now()
-	if g.isTwin(agent, h, now) {
-		g.refuseTwin(ctx, agent, h, now)
+	now := r.cfg.Now()
+	if r.isTwin(agent, h, now) {
+		r.refuseTwin(ctx, agent, h, now)
 		return agentapi.Welcome{Error: &agentapi.Error{
 			Code: agentapi.CodeTwin, RetryAfter: int(agentapi.TwinRetry.Seconds()),
 			Message: fmt.Sprintf("agent %s is connected from another cluster (%s): if this one was copied from there, "+
@@ -98,40 +111,39 @@ func (g *Gateway) hello(ctx context.Context, uid string, h *agentapi.Hello) agen
 	}
 	if h.Versions.Engine.Known() != agent.Engine.Known() {
 		why := otherEngine(agent)
-		g.refuseEngine(ctx, agent, why, now)
+		r.refuseEngine(ctx, agent, why, now)
 		return agentapi.Welcome{Engine: agent.Engine.Known(), Error: &agentapi.Error{Code: agentapi.CodeEngine, Message: why}}
 	}
-	begun, err := g.cfg.Agents.BeginSession(ctx, uid, Session{
+	begun, err := r.cfg.Agents.BeginSession(ctx, uid, Session{
 		ClusterUID: h.ClusterUID, Namespace: h.Namespace, Namespaced: h.Namespaced, Instance: h.Instance, SealKey: h.SealKey,
 		Versions: h.Versions,
 	}, now)
 	if err != nil {
-		return agentapi.Welcome{Error: g.presence.fault(g.cfg.Log, uid, "begin a session", err)}
+		return agentapi.Welcome{Error: r.presence.fault(r.cfg.Log, uid, "begin a session", err)}
 	}
-	g.dropNextKey(ctx, begun)
+	r.registrar.dropNextKey(ctx, begun)
 	s := &session{agent: begun, epoch: begun.Epoch, sameCluster: agent.ClusterUID == h.ClusterUID}
-	stale, err := g.copies.recount(ctx, s)
+	stale, err := r.copies.recount(ctx, s)
 	if err != nil {
-		return agentapi.Welcome{Error: g.presence.fault(g.cfg.Log, uid, "read what is kept of the agent", err)}
+		return agentapi.Welcome{Error: r.presence.fault(r.cfg.Log, uid, "read what is kept of the agent", err)}
 	}
-	g.begin(ctx, s, stale, now)
-	ask, err := g.copies.differs(ctx, uid, s, h.Digest, 0, 0)
+	r.begin(ctx, s, stale, now)
+	ask, err := r.copies.differs(ctx, uid, s, h.Digest, 0, 0)
 	if err != nil {
-		return agentapi.Welcome{Error: g.presence.fault(g.cfg.Log, uid, "compare the digest", err)}
+		return agentapi.Welcome{Error: r.presence.fault(r.cfg.Log, uid, "compare the digest", err)}
 	}
 	return agentapi.Welcome{
-		Epoch: s.epoch, Heartbeat: int(agentapi.HeartbeatInterval.Seconds()), Inventory: ask, Time: now.UTC(), Version: g.cfg.Version,
+		Epoch: s.epoch, Heartbeat: int(agentapi.HeartbeatInterval.Seconds()), Inventory: ask, Time: now.UTC(), Version: r.cfg.Version,
 		Engine: agent.Engine.Known(),
 	}
 }
 
 // begin ends what was under way in the session before, and makes this one the present one.
-func (g *Gateway) begin(ctx context.Context, s *session, stale int, now time.Time) {
+func (r *reception) begin(ctx context.Context, s *session, stale int, now time.Time) {
 	uid := s.agent.UID
 	fault := &agentapi.Error{Code: agentapi.CodeDisconnected, Message: "agent " + s.agent.ID + " connected anew: try again"}
-	g.streams.endAgent(uid, fault)
-	g.waiting.failReads(uid, s.epoch, fault)
-	before := g.presence.update(uid, func(at *seen) {
+	r.commands.drop(uid, s.epoch, fault)
+	before := r.presence.update(uid, func(at *seen) {
 		if at.health.State == agentapi.StateNever || at.id == "" {
 			at.health = s.agent.Health
 		}
@@ -142,20 +154,20 @@ func (g *Gateway) begin(ctx context.Context, s *session, stale int, now time.Tim
 		at.hear(now)
 		at.health.Stale = stale
 	})
-	g.sessions.set(uid, s)
-	g.watch(ctx, uid)
-	g.tell(peerNote{Type: noteBegun, UID: uid, ID: s.agent.ID, Epoch: s.epoch, At: now})
-	g.cfg.Log.Info("agent connected", "agent", s.agent.ID, "uid", uid, "epoch", s.epoch, "cluster", s.agent.ClusterUID)
+	r.sessions.set(uid, s)
+	r.monitor.watch(ctx, uid)
+	r.peers.tell(peerNote{Type: noteBegun, UID: uid, ID: s.agent.ID, Epoch: s.epoch, At: now})
+	r.cfg.Log.Info("agent connected", "agent", s.agent.ID, "uid", uid, "epoch", s.epoch, "cluster", s.agent.ClusterUID)
 	if state := before.health.State; state == agentapi.StateNever || state == agentapi.StateDisconnected {
-		g.cfg.Audit.LinkEvent(ctx, LinkEvent{
-			Type: LinkConnected, UID: uid, ID: s.agent.ID, Address: g.address(uid), At: now,
+		r.cfg.Audit.LinkEvent(ctx, LinkEvent{
+			Type: LinkConnected, UID: uid, ID: s.agent.ID, Address: r.conns.address(uid), At: now,
 			Message: "connected from cluster " + s.agent.ClusterUID,
 		})
 	}
 }
 
 // isTwin reports whether an agent says Hello from another cluster than the one that holds the identity and lives.
-func (g *Gateway) isTwin(agent Agent, h *agentapi.Hello, now time.Time) bool {
+func (r *reception) isTwin(agent Agent, h *agentapi.Hello, now time.Time) bool {
 	if agent.ClusterUID == "" || agent.ClusterUID == h.ClusterUID {
 		return false
 	}
@@ -164,14 +176,14 @@ func (g *Gateway) isTwin(agent Agent, h *agentapi.Hello, now time.Time) bool {
 		since := now.Sub(at)
 		return since < agentapi.HolderAlive && since > -clockAhead
 	}
-	at, ok := g.presence.get(agent.UID)
+	at, ok := r.presence.get(agent.UID)
 	return lately(agent.Health.LastHeartbeat) || ok && at.epoch == agent.Epoch && lately(at.alive)
 }
 
-func (g *Gateway) refuseTwin(ctx context.Context, agent Agent, h *agentapi.Hello, now time.Time) {
-	twin := &Twin{ClusterUID: h.ClusterUID, Address: g.address(agent.UID), At: now}
+func (r *reception) refuseTwin(ctx context.Context, agent Agent, h *agentapi.Hello, now time.Time) {
+	twin := &Twin{ClusterUID: h.ClusterUID, Address: r.conns.address(agent.UID), At: now}
 	var again bool
-	at := g.presence.update(agent.UID, func(at *seen) {
+	at := r.presence.update(agent.UID, func(at *seen) {
 		before := at.health.Twin
 		again = before != nil && before.ClusterUID == twin.ClusterUID && now.Sub(before.At) < agentapi.TwinRetry
 		if !again {
@@ -181,28 +193,34 @@ func (g *Gateway) refuseTwin(ctx context.Context, agent Agent, h *agentapi.Hello
 	if again { // it tries more often than it may; it was told already
 		return
 	}
-	g.cfg.Log.Warn("A SECOND AGENT USES AN IDENTITY AND WAS REFUSED", "agent", agent.ID, "holder", agent.ClusterUID, "twin", h.ClusterUID,
+	r.cfg.Log.Warn("A SECOND AGENT USES AN IDENTITY AND WAS REFUSED", "agent", agent.ID, "holder", agent.ClusterUID, "twin", h.ClusterUID,
 		"from", twin.Address)
-	if err := g.cfg.Agents.SaveHealth(ctx, agent.UID, agent.Epoch, at.health); err != nil {
-		g.cfg.Log.Warn("keep that an agent has a twin", "agent", agent.ID, "error", err)
-	}
-	g.cfg.Audit.LinkEvent(ctx, LinkEvent{
-		Type: LinkTwin, UID: agent.UID, ID: agent.ID, Address: twin.Address, At: now,
+	r.refused(ctx, agent, at.health, LinkEvent{
+		Type: LinkTwin, Address: twin.Address, At: now,
 		Message: fmt.Sprintf("an agent of cluster %s, namespace %s, was refused: cluster %s holds the identity",
 			h.ClusterUID, h.Namespace, agent.ClusterUID),
 	})
-	g.cfg.Notify(Change{UID: agent.UID, Agent: true})
+}
+
+// refused keeps how an agent is that was refused, and tells people why.
+func (r *reception) refused(ctx context.Context, agent Agent, health Health, e LinkEvent) {
+	if err := r.cfg.Agents.SaveHealth(ctx, agent.UID, agent.Epoch, health); err != nil {
+		r.cfg.Log.Warn("keep why an agent was refused", "agent", agent.ID, "error", err)
+	}
+	e.UID, e.ID = agent.UID, agent.ID
+	r.cfg.Audit.LinkEvent(ctx, e)
+	r.cfg.Notify(Change{UID: agent.UID, Agent: true})
 }
 
 // rotate keeps the next key of an agent.
-func (g *Gateway) rotate(ctx context.Context, uid string, r *agentapi.Rotation) agentapi.RotationAck {
-	s := g.sessions.of(uid, r.Epoch)
+func (reg *registrar) rotate(ctx context.Context, uid string, r *agentapi.Rotation) agentapi.RotationAck {
+	s := reg.sessions.of(uid, r.Epoch)
 	if s == nil {
 		return agentapi.RotationAck{Error: fenced()}
 	}
-	agent, err := g.cfg.Agents.AgentByUID(ctx, uid)
+	agent, err := reg.cfg.Agents.AgentByUID(ctx, uid)
 	if err != nil {
-		return agentapi.RotationAck{Error: g.presence.fault(g.cfg.Log, uid, "look up the agent", err)}
+		return agentapi.RotationAck{Error: reg.presence.fault(reg.cfg.Log, uid, "look up the agent", err)}
 	}
 	text := agentapi.RotationText(uid, r.Epoch, r.PublicKey)
 	if !verify(agent.PublicKey, text, r.Signature) || !verify(r.PublicKey, text, r.Proof) {
@@ -213,8 +231,8 @@ func (g *Gateway) rotate(ctx context.Context, uid string, r *agentapi.Rotation) 
 	if r.PublicKey == agent.PublicKey {
 		return agentapi.RotationAck{}
 	}
-	if err := g.cfg.Agents.SetNextKey(ctx, uid, r.Epoch, r.PublicKey); err != nil {
-		return agentapi.RotationAck{Error: g.presence.fault(g.cfg.Log, uid, "keep the next key", err)}
+	if err := reg.cfg.Agents.SetNextKey(ctx, uid, r.Epoch, r.PublicKey); err != nil {
+		return agentapi.RotationAck{Error: reg.presence.fault(reg.cfg.Log, uid, "keep the next key", err)}
 	}
 	return agentapi.RotationAck{}
 }
@@ -229,40 +247,40 @@ func verify(publicKey string, text, signature []byte) bool {
 
 // dropNextKey ends a key that was announced in an earlier session and that the agent has not connected with: a rotation was
 // interrupted, and whoever copied the key then must have nothing from it. The agent tries a key that it announced first.
-func (g *Gateway) dropNextKey(ctx context.Context, agent Agent) {
-	if agent.NextKey == "" || g.conns.has(agent.UID, agent.NextKey) { // the latter becomes the present one in a moment
+func (reg *registrar) dropNextKey(ctx context.Context, agent Agent) {
+	if agent.NextKey == "" || reg.conns.has(agent.UID, agent.NextKey) { // the latter becomes the present one in a moment
 		return
 	}
-	if err := g.cfg.Agents.SetNextKey(ctx, agent.UID, agent.Epoch, ""); err != nil {
-		g.cfg.Log.Warn("end a key that was announced and not used", "agent", agent.ID, "error", err) // with the next session
+	if err := reg.cfg.Agents.SetNextKey(ctx, agent.UID, agent.Epoch, ""); err != nil {
+		reg.cfg.Log.Warn("end a key that was announced and not used", "agent", agent.ID, "error", err) // with the next session
 		return
 	}
-	g.cfg.Log.Info("a key that was announced and not used ended", "agent", agent.ID, "uid", agent.UID)
+	reg.cfg.Log.Info("a key that was announced and not used ended", "agent", agent.ID, "uid", agent.UID)
 }
 
 // promoteAgain is the pause before the end of a key is kept once more that could not be.
 const promoteAgain = time.Second
 
 // promote makes the key that an agent connected with its present one, and cuts what is connected with the one before.
-func (g *Gateway) promote(ctx context.Context, agent Agent, key string) {
+func (reg *registrar) promote(ctx context.Context, agent Agent, key string) {
 	ctx, cancel := context.WithTimeout(ctx, handleTimeout)
 	defer cancel()
-	switch err := g.cfg.Agents.PromoteKey(ctx, agent.UID, key); {
+	switch err := reg.cfg.Agents.PromoteKey(ctx, agent.UID, key); {
 	case errors.Is(err, ErrUnknown):
-		g.cfg.Log.Warn("a key is neither the present one nor the next any more", "agent", agent.ID)
+		reg.cfg.Log.Warn("a key is neither the present one nor the next any more", "agent", agent.ID)
 		return
 	case err != nil:
 		// The key before may be a stolen one: it ends as soon as that can be kept.
-		g.cfg.Log.Error("end the key before; it is tried again", "agent", agent.ID, "error", err)
+		reg.cfg.Log.Error("end the key before; it is tried again", "agent", agent.ID, "error", err)
 		ctx := context.WithoutCancel(ctx)
-		time.AfterFunc(promoteAgain, func() { g.lanes.must(agent.UID, func() { g.promote(ctx, agent, key) }) })
+		time.AfterFunc(promoteAgain, func() { reg.lanes.must(agent.UID, func() { reg.promote(ctx, agent, key) }) })
 		return
 	}
-	g.disconnect(g.conns.forgetExcept(agent.UID, key))
-	g.tell(peerNote{Type: noteRotated, UID: agent.UID, Key: key})
-	g.cfg.Log.Info("agent has a new key", "agent", agent.ID, "uid", agent.UID)
-	g.cfg.Audit.LinkEvent(ctx, LinkEvent{
-		Type: LinkRotated, UID: agent.UID, ID: agent.ID, Address: g.address(agent.UID), At: g.now(), Message: "the key before it ended",
+	reg.conns.cut(agent.UID, key)
+	reg.peers.tell(peerNote{Type: noteRotated, UID: agent.UID, Key: key})
+	reg.cfg.Log.Info("agent has a new key", "agent", agent.ID, "uid", agent.UID)
+	reg.cfg.Audit.LinkEvent(ctx, LinkEvent{
+		Type: LinkRotated, UID: agent.UID, ID: agent.ID, Address: reg.conns.address(agent.UID), At: reg.cfg.Now(), Message: "the key before it ended",
 	})
-	g.cfg.Notify(Change{UID: agent.UID, Agent: true})
+	reg.cfg.Notify(Change{UID: agent.UID, Agent: true})
 }

@@ -19,7 +19,6 @@ var errInventory = errors.New("the inventory")
 // copies takes in what agents report: batches of their state, inventories, and records of operations.
 type copies struct {
 	cfg      *Config
-	now      func() time.Time
 	sessions *sessions
 	presence *presence
 	pace     *pace
@@ -27,7 +26,7 @@ type copies struct {
 
 // state takes a Batch. Items come first, then events, then the inventory; the answer says that all of it is stored.
 func (k *copies) state(ctx context.Context, uid string, b *agentapi.Batch) (ack agentapi.Ack) {
-	start := time.Now() // not k.now, which may stand still
+	start := time.Now() // not Config.Now, which may stand still
 	defer func() { k.cfg.Meter.Batch(len(b.Items), time.Since(start), ack.Error) }()
 	s := k.sessions.of(uid, b.Epoch)
 	switch {
@@ -44,7 +43,7 @@ func (k *copies) state(ctx context.Context, uid string, b *agentapi.Batch) (ack 
 	ack = k.store(ctx, uid, s, b)
 	if ack.Error == nil {
 		s.last = ack
-		k.pace.brought(uid, len(b.Items), k.now())
+		k.pace.brought(uid, len(b.Items), k.cfg.Now())
 	}
 	return ack
 }
@@ -64,7 +63,7 @@ func (k *copies) store(ctx context.Context, uid string, s *session, b *agentapi.
 	kept, ack.Rejected = sift(b.Items)
 	events, ack.RejectedEvents = siftEvents(b.Events)
 	start := time.Now()
-	changed, err := k.cfg.Copies.ApplyItems(ctx, uid, b.Epoch, b.Seq, kept, k.now())
+	changed, err := k.cfg.Copies.ApplyItems(ctx, uid, b.Epoch, b.Seq, kept, k.cfg.Now())
 	if err != nil {
 		return agentapi.Ack{Error: k.presence.fault(k.cfg.Log, uid, "keep what changed", err)}
 	}
@@ -158,10 +157,10 @@ func (k *copies) differs(ctx context.Context, uid string, s *session, digest age
 		k.pace.leave(uid)
 		return false, nil
 	}
-	if s.settled == digest && k.now().Sub(s.settledAt) < askAgain {
+	if s.settled == digest && k.cfg.Now().Sub(s.settledAt) < askAgain {
 		return false, nil
 	}
-	if !k.pace.enter(ctx, uid, k.now(), wait) {
+	if !k.pace.enter(ctx, uid, k.cfg.Now(), wait) {
 		return false, nil
 	}
 	// Another server may have changed what is kept, or an administrator.
@@ -217,10 +216,10 @@ func (k *copies) reconcile(ctx context.Context, s *session, inventory map[agenta
 	if err != nil {
 		return nil, 0, err
 	}
-	s.settled, s.settledAt = s.settling, k.now()
+	s.settled, s.settledAt = s.settling, k.cfg.Now()
 	r, missing := compare(entries, inventory, s.sameCluster)
 	if len(r.Remove)+len(r.MarkStale)+len(r.Unmark) > 0 {
-		changed, err := k.cfg.Copies.Reconcile(ctx, s.agent.UID, s.epoch, r, k.now())
+		changed, err := k.cfg.Copies.Reconcile(ctx, s.agent.UID, s.epoch, r, k.cfg.Now())
 		if err != nil {
 			return nil, 0, err
 		}

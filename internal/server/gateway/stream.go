@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 	"time"
 
@@ -26,30 +25,30 @@ const (
 
 // Open gives an agent a command that opens a stream, and waits until the agent has opened it. Whoever gets a Stream closes
 // it. An error that is an *agentapi.Error was said by the agent, or says that it cannot be asked.
-func (g *Gateway) Open(ctx context.Context, uid string, c agentapi.Command) (*Stream, error) {
+func (d *Dispatcher) Open(ctx context.Context, uid string, c agentapi.Command) (*Stream, error) {
 	if c.Kind.Nature() != agentapi.Streams {
 		return nil, invalid(fmt.Errorf("%.40q is no command that opens a stream", c.Kind))
 	}
-	if err := g.complete(uid, &c, agentapi.Streams); err != nil {
+	if err := d.complete(uid, &c, agentapi.Streams); err != nil {
 		return nil, invalid(err)
 	}
-	if err := g.lacks(uid, c.Kind); err != nil {
+	if err := d.lacks(uid, c.Kind); err != nil {
 		return nil, err
 	}
-	at, err := g.connectedAgent(uid)
+	at, err := d.connectedAgent(uid)
 	if err != nil {
 		return nil, err
 	}
 	c.Stream, c.Credit = newID(), window
 	s := &Stream{
-		gateway: g, uid: uid, id: c.Stream, granted: window, opened: make(chan struct{}),
+		by: d, uid: uid, id: c.Stream, granted: window, opened: make(chan struct{}),
 		came: make(chan struct{}, 1), credited: make(chan struct{}, 1), over: make(chan struct{}),
 	}
-	if err := g.streams.add(s); err != nil {
+	if err := d.streams.add(s); err != nil {
 		return nil, err
 	}
-	defer g.awaitAgent(uid, at)()
-	if err := g.send(uid, at.epoch, c); err != nil {
+	defer d.awaitAgent(uid, at)()
+	if err := d.send(uid, at.epoch, c); err != nil {
 		s.end(nil)
 		return nil, err
 	}
@@ -69,7 +68,7 @@ func (g *Gateway) Open(ctx context.Context, uid string, c agentapi.Command) (*St
 
 // Stream is a stream between a user and an agent. Recv and Send may be called at the same time.
 type Stream struct {
-	gateway *Gateway
+	by      *Dispatcher
 	uid, id string
 
 	opened, over   chan struct{} // closed
@@ -202,16 +201,16 @@ func (s *Stream) down(chunk agentapi.Chunk) error {
 func (s *Stream) publish(chunk agentapi.Chunk) error {
 	chunk.Stream, chunk.Seq = s.id, s.nextOut
 	s.nextOut++
-	data, err := agentapi.Sign(s.gateway.cfg.Key, agentapi.PurposeStream, s.uid, chunk)
+	data, err := agentapi.Sign(s.by.cfg.Key, agentapi.PurposeStream, s.uid, chunk)
 	if err != nil {
 		return err
 	}
-	return s.gateway.publish(agentapi.DownStream(s.uid, s.id), data)
+	return s.by.conns.publish(agentapi.DownStream(s.uid, s.id), data)
 }
 
 // end ends the stream from our side. With a fault, the reader is told of it.
 func (s *Stream) end(fault *agentapi.Error) {
-	s.gateway.streams.remove(s)
+	s.by.streams.remove(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
@@ -244,11 +243,11 @@ func (s *Stream) take(data []byte) {
 	}
 	if err := s.accept(chunk); err != nil {
 		if errors.Is(err, errLost) {
-			s.gateway.cfg.Meter.Missed(WaitStream)
+			s.by.cfg.Meter.Missed(WaitStream)
 		}
 		s.end(faultOf(err))
 	} else if chunk.End {
-		s.gateway.streams.remove(s)
+		s.by.streams.remove(s)
 	}
 }
 
@@ -284,7 +283,7 @@ func (s *Stream) accept(chunk agentapi.Chunk) error {
 		return errors.New("the agent takes credit back")
 	}
 	s.nextIn++
-	s.heard = s.gateway.now()
+	s.heard = s.by.cfg.Now()
 	s.pulses = s.pulses || s.nextIn > 1 && chunk.Pulse()
 	s.granted -= len(chunk.Data)
 	s.credit = min(s.credit+min(chunk.Credit, agentapi.MaxWindow), agentapi.MaxWindow)
@@ -321,14 +320,14 @@ func wake(c chan struct{}) {
 }
 
 // receiveChunk takes a Chunk of a stream.
-func (g *Gateway) receiveChunk(m *nats.Msg) {
+func (d *Dispatcher) receiveChunk(m *nats.Msg) {
 	uid, _, id := sender(m.Subject)
-	s := g.streams.get(uid, id)
+	s := d.streams.get(uid, id)
 	if s == nil {
 		return // it has ended, or it is that of another server
 	}
-	if !g.lanes.add(uid+"/streams", len(m.Data), streamJobs, streamBytes, func() { s.take(m.Data) }) {
-		g.lanes.must(uid, func() { s.end(busy("the agent sends too much at once")) })
+	if !d.lanes.add(uid+"/streams", len(m.Data), streamJobs, streamBytes, func() { s.take(m.Data) }) {
+		d.lanes.must(uid, func() { s.end(busy("the agent sends too much at once")) })
 	}
 }
 
@@ -371,13 +370,8 @@ func (s *streams) remove(stream *Stream) {
 	}
 }
 
-// endAgent ends the streams of an agent.
-func (s *streams) endAgent(uid string, fault *agentapi.Error) { s.endIf(uid, fault) }
-
-// endAll ends all streams.
-func (s *streams) endAll(fault *agentapi.Error) { s.endIf("", fault) }
-
-func (s *streams) endIf(uid string, fault *agentapi.Error) {
+// end ends the streams of an agent, or all streams where uid is empty.
+func (s *streams) end(uid string, fault *agentapi.Error) {
 	s.mu.Lock()
 	var gone []*Stream
 	for key, stream := range s.all {
@@ -386,7 +380,7 @@ func (s *streams) endIf(uid string, fault *agentapi.Error) {
 		}
 	}
 	s.mu.Unlock()
-	for _, stream := range slices.Clip(gone) {
+	for _, stream := range gone {
 		stream.end(fault)
 	}
 }

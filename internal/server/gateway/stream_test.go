@@ -25,7 +25,7 @@ func (s *server) open(a *agent) (<-chan opened, agentapi.Command) {
 	s.t.Helper()
 	came := make(chan opened, 1)
 	go func() {
-		stream, err := s.gateway.Open(s.t.Context(), a.uid, agentapi.Command{Kind: agentapi.KindResourceLogs, User: "user:anna"})
+		stream, err := s.gateway.Commands.Open(s.t.Context(), a.uid, agentapi.Command{Kind: agentapi.KindResourceLogs, User: "user:anna"})
 		came <- opened{stream, err}
 	}()
 	return came, a.command()
@@ -142,7 +142,7 @@ func TestAStreamThatTheAgentRefusesIsAnError(t *testing.T) {
 	t.Parallel()
 	s := start(t, gatewaytest.NewMemory())
 	i := s.register("account.prod", "cluster")
-	if _, err := s.gateway.Open(t.Context(), i.uid, agentapi.Command{Kind: agentapi.KindResourceLogs, User: "u"}); code(err) != agentapi.CodeDisconnected {
+	if _, err := s.gateway.Commands.Open(t.Context(), i.uid, agentapi.Command{Kind: agentapi.KindResourceLogs, User: "u"}); code(err) != agentapi.CodeDisconnected {
 		t.Errorf("without the agent: %v", err)
 	}
 	a := s.join(i)
@@ -151,12 +151,12 @@ func TestAStreamThatTheAgentRefusesIsAnError(t *testing.T) {
 	if got := wait(t, came, "the answer"); code(got.err) != agentapi.CodeNotFound {
 		t.Errorf("error %v", got.err)
 	}
-	if _, err := s.gateway.Open(t.Context(), i.uid, agentapi.Command{Kind: agentapi.KindSync, User: "u"}); code(err) != agentapi.CodeInvalid {
+	if _, err := s.gateway.Commands.Open(t.Context(), i.uid, agentapi.Command{Kind: agentapi.KindSync, User: "u"}); code(err) != agentapi.CodeInvalid {
 		t.Errorf("a command that is no stream: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.gateway.Open(ctx, i.uid, agentapi.Command{Kind: agentapi.KindResourceLogs, User: "u"}); !errors.Is(err, context.Canceled) {
+	if _, err := s.gateway.Commands.Open(ctx, i.uid, agentapi.Command{Kind: agentapi.KindResourceLogs, User: "u"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("who did not wait got %v", err)
 	}
 	a.command()
@@ -171,12 +171,12 @@ func TestAnAgentThatStoppedAnswersNothingWhichIsSaid(t *testing.T) {
 	a := s.join(s.register("account.prod", "cluster"))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	_, err := s.gateway.Open(ctx, a.uid, agentapi.Command{Kind: agentapi.KindResourceLogs, User: "u"})
+	_, err := s.gateway.Commands.Open(ctx, a.uid, agentapi.Command{Kind: agentapi.KindResourceLogs, User: "u"})
 	if code(err) != agentapi.CodeExpired || !strings.Contains(err.Error(), "account.prod does not answer") {
 		t.Errorf("a stream that it did not open: %v", err)
 	}
 	soon := agentapi.Command{Kind: agentapi.KindDiff, User: "u", Deadline: time.Now().Add(10 * time.Millisecond)}
-	if _, err := s.gateway.Do(t.Context(), a.uid, soon); code(err) != agentapi.CodeExpired {
+	if _, err := s.gateway.Commands.Do(t.Context(), a.uid, soon); code(err) != agentapi.CodeExpired {
 		t.Errorf("what it did not answer: %v", err)
 	}
 }
@@ -238,7 +238,7 @@ func TestStreamsEndWithTheSessionAndHaveALimit(t *testing.T) {
 		stream, _ := s.stream(a, 0)
 		all = append(all, stream)
 	}
-	if _, err := s.gateway.Open(t.Context(), a.uid, agentapi.Command{Kind: agentapi.KindResourceLogs, User: "u"}); code(err) != agentapi.CodeBusy {
+	if _, err := s.gateway.Commands.Open(t.Context(), a.uid, agentapi.Command{Kind: agentapi.KindResourceLogs, User: "u"}); code(err) != agentapi.CodeBusy {
 		t.Errorf("one more: %v", err)
 	}
 	s.join(i)

@@ -219,7 +219,7 @@ func TestAPartOfAnAnswerOrOfAStreamOfAnEarlierSessionIsNotTaken(t *testing.T) {
 	ask := func() <-chan agentapi.Result {
 		came := make(chan agentapi.Result, 1)
 		go func() {
-			r, _ := s.gateway.Do(t.Context(), a.uid, agentapi.Command{Kind: agentapi.KindDiff, User: "user:anna"})
+			r, _ := s.gateway.Commands.Do(t.Context(), a.uid, agentapi.Command{Kind: agentapi.KindDiff, User: "user:anna"})
 			came <- r
 		}()
 		return came
