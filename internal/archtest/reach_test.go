@@ -125,13 +125,15 @@ func rooms() map[string][]string {
 func httpRooms() map[string][]string {
 	const api, server, redact = "api/...", "internal/server/", "internal/redact"
 	return map[string][]string{
-		server + "httpapi": {
-			api, "internal/trace", redact, server + "rbac", server + "install", "internal/project", "internal/cause", "internal/why", "internal/inspect",
-			"internal/engine/mark", server + "httpapi/...",
+		server + "httpapi":        {api, server + "rbac", server + "httpapi/..."},
+		server + "httpapi/core":   {api, "internal/trace", redact, server + "address", server + "rbac", server + "authn"},
+		server + "httpapi/item":   {api, server + "rbac", server + "httpapi/core"},
+		server + "httpapi/record": {api, server + "rbac", server + "audit", "internal/inspect", server + "httpapi/core", server + "httpapi/item"},
+		server + "httpapi/application": {
+			api, server + "rbac", "internal/project", "internal/cause", "internal/why", "internal/inspect", "internal/engine/mark",
+			server + "httpapi/core", server + "httpapi/item",
 		},
-		server + "httpapi/core":    {api, "internal/trace", redact, server + "address", server + "rbac", server + "authn"},
-		server + "httpapi/item":    {api, server + "rbac", server + "httpapi/core"},
-		server + "httpapi/record":  {api, server + "rbac", server + "audit", "internal/inspect", server + "httpapi/core", server + "httpapi/item"},
+		server + "httpapi/fleet":   {api, "internal/trace", redact, server + "rbac", server + "install", server + "httpapi/core", server + "httpapi/item"},
 		server + "httpapi/account": {api, server + "rbac", server + "authn", server + "httpapi/core"},
 	}
 }

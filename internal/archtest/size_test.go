@@ -35,10 +35,10 @@ func oversized() map[string]int {
 // listed are the types that have a field for each thing of a list that is made elsewhere.
 func listed() map[string]string {
 	return map[string]string{
-		"fields of internal/server/store/mirror.stored": "columns of a table",
-		"fields of internal/server/store/mirror.fields": "columns of a table",
-		"fields of internal/server/notify.Fields":       "what a template may name",
-		"fields of internal/server/httpapi.FleetInput":  "parameters of a query",
+		"fields of internal/server/store/mirror.stored":       "columns of a table",
+		"fields of internal/server/store/mirror.fields":       "columns of a table",
+		"fields of internal/server/notify.Fields":             "what a template may name",
+		"fields of internal/server/httpapi/fleet.FilterInput": "parameters of a query",
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/account"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/fleet"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/record"
 )
@@ -23,10 +24,10 @@ type Config struct {
 	AgentList       core.Entities[api.Agent]
 	Services        core.Entities[api.Service]
 	Environments    core.Entities[api.Environment]
-	Linking         Linking
-	Fleet           Fleet
-	Views           Views
-	Jobs            Jobs
+	Linking         fleet.Linking
+	Fleet           fleet.Fleet
+	Views           fleet.Views
+	Jobs            fleet.Jobs
 	Ledger          record.Ledger
 
 	NotificationChannels core.Entities[api.NotificationChannel]
@@ -35,9 +36,9 @@ type Config struct {
 
 	Tokens    account.Tokens
 	Providers account.Providers
-	Agents    Agents
-	Hosting   Hosting // nil where the server hosts none
-	Demo      bool    // the applications are those of `slipway up`
+	Agents    fleet.Agents
+	Hosting   fleet.Hosting // nil where the server hosts none
+	Demo      bool          // the applications are those of `slipway up`
 	Items     item.Items
 	Commands  item.Commands
 

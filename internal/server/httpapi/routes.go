@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/account"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/application"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/fleet"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/record"
 )
@@ -22,28 +24,28 @@ func table(cfg Config) []core.Route {
 	rights := &account.RightRoutes{
 		Organizations: cfg.Organizations, Projects: cfg.Projects, Roles: cfg.Roles, ResourceGroups: cfg.ResourceGroups, Bindings: cfg.Bindings, People: people,
 	}
-	objects := &ObjectRoutes{Clusters: clusters, AgentList: cfg.AgentList}
-	access := &account.AccessRoutes{Policies: cfg.Policies, Find: find, Bounds: objects.bounds}
-	commands := &CommandRoutes{Clusters: clusters, Find: find}
-	agents := &AgentRoutes{
+	objects := &application.ObjectRoutes{Clusters: clusters, AgentList: cfg.AgentList}
+	access := &account.AccessRoutes{Policies: cfg.Policies, Find: find, Bounds: objects.Bounds}
+	commands := &fleet.CommandRoutes{Clusters: clusters, Find: find}
+	agents := &fleet.AgentRoutes{
 		AgentList: cfg.AgentList, Projects: cfg.Projects, Agents: cfg.Agents, Hosting: cfg.Hosting, Orders: commands,
 		PublicURL: cfg.PublicURL, Image: cfg.Image, Version: cfg.Version, AgentCA: cfg.AgentCA,
 	}
-	settings := &SettingRoutes{Clusters: clusters, AgentList: cfg.AgentList}
-	applications := &ApplicationRoutes{Clusters: clusters, AgentList: cfg.AgentList, Deployments: cfg.Ledger}
-	streams := &StreamRoutes{Clusters: clusters}
-	services := &ServiceRoutes{
+	settings := &fleet.SettingRoutes{Clusters: clusters, AgentList: cfg.AgentList}
+	applications := &application.Routes{Clusters: clusters, AgentList: cfg.AgentList, Deployments: cfg.Ledger}
+	streams := &application.StreamRoutes{Clusters: clusters}
+	services := &fleet.ServiceRoutes{
 		Clusters: clusters, Services: cfg.Services, Environments: cfg.Environments, AgentList: cfg.AgentList, Linking: cfg.Linking,
 	}
-	views := &ViewRoutes{Views: cfg.Views}
-	applicationsOfAll := &FleetRoutes{Fleet: cfg.Fleet, Saved: views}
-	jobs := &JobRoutes{Clusters: clusters, Jobs: cfg.Jobs, Fleet: cfg.Fleet}
+	views := &fleet.ViewRoutes{Views: cfg.Views}
+	applicationsOfAll := &fleet.OverviewRoutes{Fleet: cfg.Fleet, Saved: views}
+	jobs := &fleet.JobRoutes{Clusters: clusters, Jobs: cfg.Jobs, Fleet: cfg.Fleet}
 	notifications := &record.NotificationRoutes{
 		NotificationChannels: cfg.NotificationChannels, NotificationRules: cfg.NotificationRules, Notifications: cfg.Notifications,
 	}
 	audits := &record.AuditRoutes{Audits: cfg.Audits}
 	ledger := &record.LedgerRoutes{Ledger: cfg.Ledger, Items: cfg.Items}
-	events := &record.EventRoutes{Events: cfg.Events, Fleet: cfg.Fleet, OwnJob: jobs.ownJob}
+	events := &record.EventRoutes{Events: cfg.Events, Fleet: cfg.Fleet, OwnJob: jobs.OwnJob}
 	server := &account.ServerRoutes{Keeper: cfg.Keeper, PublicURL: cfg.PublicURL, Version: cfg.Version, Hosts: cfg.Hosting != nil, Demo: cfg.Demo}
 	return slices.Concat(
 		sessions.Routes(),

@@ -1,4 +1,4 @@
-package httpapi
+package application
 
 import (
 	"context"
@@ -80,8 +80,8 @@ func readProject(raw json.RawMessage) (*v1alpha1.AppProject, error) {
 	return &out, runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(fields, &out, true)
 }
 
-// bounds is what an answer about rights adds for who may edit an Argo project, and not what is above it.
-func (h *ObjectRoutes) bounds(ctx context.Context, c *core.Call, s rbac.Subject, want api.Permission, object rbac.Object) (string, error) {
+// Bounds is what an answer about rights adds for who may edit an Argo project, and not what is above it.
+func (h *ObjectRoutes) Bounds(ctx context.Context, c *core.Call, s rbac.Subject, want api.Permission, object rbac.Object) (string, error) {
 	if object.Type != api.TypeArgoProject || want.Verb() == "view" || object.ID == "" {
 		return "", nil
 	}

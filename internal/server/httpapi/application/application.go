@@ -1,4 +1,4 @@
-package httpapi
+package application
 
 import (
 	"context"
@@ -10,15 +10,15 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 )
 
-// ApplicationRoutes tell of applications, and have their agents act on them.
-type ApplicationRoutes struct {
+// Routes tell of applications, and have their agents act on them.
+type Routes struct {
 	*item.Clusters
 	AgentList   core.Entities[api.Agent]
 	Deployments Deployments
 }
 
 // Routes are its rows of the table.
-func (h *ApplicationRoutes) Routes() []core.Route {
+func (h *Routes) Routes() []core.Route {
 	return slices.Concat(h.applicationRoutes(), h.operationRoutes(), h.resourceRoutes())
 }
 
@@ -43,7 +43,7 @@ func (in *applicationList) filter() (api.ApplicationFilter, error) {
 
 type applicationOutput struct{ Body api.ApplicationDetail }
 
-func (h *ApplicationRoutes) applicationRoutes() []core.Route {
+func (h *Routes) applicationRoutes() []core.Route {
 	list := core.Route{
 		Method: http.MethodGet, Path: "/api/v1/applications", Permission: api.PermApplicationView, Access: core.Listed,
 		ID: "list-applications", Summary: "List applications of all agents, from the server's copy", Tag: "applications",
@@ -78,7 +78,7 @@ func (h *ApplicationRoutes) applicationRoutes() []core.Route {
 }
 
 // applicationRoute reads something of one application.
-func (h *ApplicationRoutes) applicationRoute(path, id, summary string) core.Route {
+func (h *Routes) applicationRoute(path, id, summary string) core.Route {
 	return core.Route{Method: http.MethodGet, Path: item.ApplicationPath + path, Permission: api.PermApplicationView, ID: id, Summary: summary, Tag: "applications"}
 }
 
@@ -104,7 +104,7 @@ type treeOutput struct{ Body api.TreeAnswer }
 type manifestsOutput struct{ Body api.ManifestsAnswer }
 
 // applicationAnswers are what the agent is asked about an application.
-func (h *ApplicationRoutes) applicationAnswers() []core.Route {
+func (h *Routes) applicationAnswers() []core.Route {
 	route := func(path, id, summary string) core.Route {
 		return core.Route{Method: http.MethodGet, Path: item.ApplicationPath + path, Permission: api.PermApplicationView, ID: id, Summary: summary, Tag: "applications"}
 	}

@@ -1,4 +1,4 @@
-package httpapi
+package application
 
 import (
 	"cmp"
@@ -29,7 +29,7 @@ type historyInput struct {
 }
 
 // historyRoute tells what was deployed: entries of the ledger, and what only status.history knows of.
-func (h *ApplicationRoutes) historyRoute() core.Route {
+func (h *Routes) historyRoute() core.Route {
 	r := h.applicationRoute("/history", "application-history", "What was deployed, and what failed to be, the newest first")
 	type out struct{ Body api.DeploymentHistory }
 	r.Mount = core.Mount(core.Answer[historyInput, out]{

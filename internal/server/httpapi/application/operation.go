@@ -1,4 +1,4 @@
-package httpapi
+package application
 
 import (
 	"context"
@@ -17,7 +17,7 @@ type operationInput[T any] struct {
 }
 
 // operation is a route that asks something of an application. The reason in the body is also the audit's.
-func operation[T any](h *ApplicationRoutes, verb, id, summary, example string, permission api.Permission, reason func(*T) string) core.Route {
+func operation[T any](h *Routes, verb, id, summary, example string, permission api.Permission, reason func(*T) string) core.Route {
 	type in = operationInput[T]
 	return core.Route{
 		Method: http.MethodPost, Path: item.ApplicationPath + "/" + verb, Permission: permission, Audit: "application." + verb,
@@ -36,7 +36,7 @@ func operation[T any](h *ApplicationRoutes, verb, id, summary, example string, p
 	}
 }
 
-func (h *ApplicationRoutes) operationRoutes() []core.Route {
+func (h *Routes) operationRoutes() []core.Route {
 	return append([]core.Route{
 		operation(h, "sync", "sync-application", "Bring an application to what Git says", `{"prune":true,"reason":"release 1.2"}`,
 			api.PermApplicationSync, func(r *api.SyncRequest) string { return r.Reason }),
@@ -77,7 +77,7 @@ type bulkInput[T any] struct {
 
 type bulkOutput struct{ Body api.BulkResult }
 
-func (h *ApplicationRoutes) bulkRoutes() []core.Route {
+func (h *Routes) bulkRoutes() []core.Route {
 	route := func(verb, example string, permission api.Permission) core.Route {
 		return core.Route{
 			Method: http.MethodPost, Path: "/api/v1/applications/" + verb, Permission: permission, Access: core.Listed, Audit: "application.bulk" + verb,
@@ -99,7 +99,7 @@ func (h *ApplicationRoutes) bulkRoutes() []core.Route {
 const bulkWorkers = 16
 
 // bulk does the same with many applications. One that is refused or fails does not stop the others.
-func (h *ApplicationRoutes) bulk(ctx context.Context, c *core.Call, wait item.WaitInput, targets []api.Target, kind string, body any, reason string) (*bulkOutput, error) {
+func (h *Routes) bulk(ctx context.Context, c *core.Call, wait item.WaitInput, targets []api.Target, kind string, body any, reason string) (*bulkOutput, error) {
 	out := &bulkOutput{api.BulkResult{Outcomes: make([]api.BulkOutcome, len(targets))}}
 	var group sync.WaitGroup
 	slots := make(chan struct{}, bulkWorkers)
@@ -116,7 +116,7 @@ func (h *ApplicationRoutes) bulk(ctx context.Context, c *core.Call, wait item.Wa
 	return out, nil
 }
 
-func (h *ApplicationRoutes) bulkOne(ctx context.Context, c *core.Call, wait item.WaitInput, t api.Target, kind string, body any, reason string) api.BulkOutcome {
+func (h *Routes) bulkOne(ctx context.Context, c *core.Call, wait item.WaitInput, t api.Target, kind string, body any, reason string) api.BulkOutcome {
 	out := api.BulkOutcome{Target: t}
 	in := item.At(t.Agent, t.Namespace, t.Name)
 	at, err := h.FindApplication(ctx, in)

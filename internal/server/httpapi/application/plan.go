@@ -1,4 +1,4 @@
-package httpapi
+package application
 
 import (
 	"context"
@@ -15,7 +15,7 @@ type planInput struct {
 }
 
 // planRoute reads, although it takes the body of a sync.
-func (h *ApplicationRoutes) planRoute() core.Route {
+func (h *Routes) planRoute() core.Route {
 	r := h.applicationRoute("/plan", "plan-sync", "What a sync would do, in order, and what would keep it from that; nothing is changed")
 	r.Method, r.Reads, r.Tag, r.Example = http.MethodPost, true, "operations", `{"prune":true}`
 	type out struct{ Body api.SyncPlan }

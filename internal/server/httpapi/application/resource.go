@@ -1,4 +1,4 @@
-package httpapi
+package application
 
 import (
 	"context"
@@ -28,7 +28,7 @@ type resourceQuery struct {
 }
 
 // resourceAnswer is a route that asks the agent about one object of an application.
-func resourceAnswer[T any](h *ApplicationRoutes, path, id, summary, kind string) core.Route {
+func resourceAnswer[T any](h *Routes, path, id, summary, kind string) core.Route {
 	type out struct{ Body T }
 	return core.Route{
 		Method: http.MethodGet, Path: item.ApplicationPath + "/resource" + path, Permission: api.PermApplicationView, ID: id, Summary: summary, Tag: "resources",
@@ -53,7 +53,7 @@ type resourceDelete struct {
 	Reason string `query:"reason" maxLength:"1000" doc:"Why"`
 }
 
-func (h *ApplicationRoutes) resourceRoutes() []core.Route {
+func (h *Routes) resourceRoutes() []core.Route {
 	remove := core.Route{
 		Method: http.MethodDelete, Path: item.ApplicationPath + "/resource", Permission: api.PermApplicationEdit, Audit: "resource.delete",
 		ID: "delete-resource", Summary: "Delete an object of an application", Tag: "resources",
@@ -88,7 +88,7 @@ func (h *ApplicationRoutes) resourceRoutes() []core.Route {
 }
 
 // resourceCommand has the agent change an object of an application.
-func resourceCommand[T any](h *ApplicationRoutes, kind string, reason func(*T) string) core.Mounter {
+func resourceCommand[T any](h *Routes, kind string, reason func(*T) string) core.Mounter {
 	type in = operationInput[T]
 	return core.Mount(core.Answer[in, item.CommandOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *in) (core.Target, error) {

@@ -1,4 +1,4 @@
-package httpapi
+package application
 
 import (
 	"context"
@@ -19,7 +19,7 @@ type revisionsInput struct {
 }
 
 // revisionRoutes tell who made commits of an application's repositories.
-func (h *ApplicationRoutes) revisionRoutes() []core.Route {
+func (h *Routes) revisionRoutes() []core.Route {
 	ask := func(ctx context.Context, c *core.Call, in *item.Input, revisions []string) (api.RevisionsAnswer, error) {
 		var out api.RevisionsAnswer
 		err := h.Ask(ctx, c, in.Order("application.revisions", api.RevisionsRequest{Revisions: revisions}), &out)

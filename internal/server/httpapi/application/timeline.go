@@ -1,4 +1,4 @@
-package httpapi
+package application
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 )
 
 // timelineRoute tells of an operation. What comes next only the agent knows; what was done is in the server's copy.
-func (h *ApplicationRoutes) timelineRoute() core.Route {
+func (h *Routes) timelineRoute() core.Route {
 	r := h.applicationRoute("/operation", "get-operation", "The last or running operation of an application, step by step")
 	type out struct{ Body api.OperationTimeline }
 	r.Mount = core.Mount(core.Answer[item.Input, out]{

@@ -1,4 +1,4 @@
-package httpapi
+package application
 
 import (
 	"context"
@@ -20,7 +20,7 @@ type whyInput struct {
 
 // whyRoute answers from the server's copy, so that it says why also while the agent is away. What fails in the cluster only the
 // agent knows: it is asked where an object may have something to say.
-func (h *ApplicationRoutes) whyRoute() core.Route {
+func (h *Routes) whyRoute() core.Route {
 	r := h.applicationRoute("/why", "why-application", "Why an application is as it is, since when, and what would change that")
 	type out struct{ Body api.Why }
 	r.Mount = core.Mount(core.Answer[whyInput, out]{
@@ -39,7 +39,7 @@ func (h *ApplicationRoutes) whyRoute() core.Route {
 const lookTime = 6 * time.Second
 
 // findings asks the agent what fails in the cluster. An agent that is away, or older, costs a warning.
-func (h *ApplicationRoutes) findings(ctx context.Context, c *core.Call, in *whyInput, app *v1alpha1.Application) ([]api.Finding, []string) {
+func (h *Routes) findings(ctx context.Context, c *core.Call, in *whyInput, app *v1alpha1.Application) ([]api.Finding, []string) {
 	if len(cause.Candidates(app)) == 0 {
 		return nil, nil
 	}
@@ -61,7 +61,7 @@ func (h *ApplicationRoutes) findings(ctx context.Context, c *core.Call, in *whyI
 
 // revisionStatusRoute says at which revisions an application is: from the server's copy, and where its branches are from the
 // agent.
-func (h *ApplicationRoutes) revisionStatusRoute() core.Route {
+func (h *Routes) revisionStatusRoute() core.Route {
 	r := h.applicationRoute("/revision-status", "revision-status", "Where the branches of an application are, and what was compared, deployed and pinned")
 	type out struct{ Body api.RevisionStatus }
 	r.Mount = core.Mount(core.Answer[item.Input, out]{
@@ -89,7 +89,7 @@ func (h *ApplicationRoutes) revisionStatusRoute() core.Route {
 // tipTime is how long an answer waits for where branches are.
 const tipTime = 10 * time.Second
 
-func (h *ApplicationRoutes) why(ctx context.Context, c *core.Call, in *whyInput) (api.Why, error) {
+func (h *Routes) why(ctx context.Context, c *core.Call, in *whyInput) (api.Why, error) {
 	detail, agent, facts, err := h.factsOf(ctx, c, in.Agent)
 	if err != nil {
 		return api.Why{}, err
@@ -115,7 +115,7 @@ func (h *ApplicationRoutes) why(ctx context.Context, c *core.Call, in *whyInput)
 }
 
 // factsOf is the application of a call as the server's copy has it, with what its agent does not carry out.
-func (h *ApplicationRoutes) factsOf(ctx context.Context, c *core.Call, id string) (*api.ApplicationDetail, api.Agent, why.Facts, error) {
+func (h *Routes) factsOf(ctx context.Context, c *core.Call, id string) (*api.ApplicationDetail, api.Agent, why.Facts, error) {
 	detail, app, err := known(c)
 	if err != nil {
 		return nil, api.Agent{}, why.Facts{}, err
@@ -150,7 +150,7 @@ func absence(detail *api.ApplicationDetail) []string {
 
 // projectOf reads the rules of an application's project, for who may see the project. What it inherits from others is not
 // known here; the agent says in a condition what that holds.
-func (h *ApplicationRoutes) projectOf(ctx context.Context, c *core.Call, agent api.Agent, app *v1alpha1.Application) (rules *project.Rules, wrong, err error) {
+func (h *Routes) projectOf(ctx context.Context, c *core.Call, agent api.Agent, app *v1alpha1.Application) (rules *project.Rules, wrong, err error) {
 	name, namespace := app.Spec.ProjectName(), agent.Status.Namespace
 	if namespace == "" {
 		namespace = app.Namespace

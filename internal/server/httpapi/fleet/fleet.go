@@ -1,4 +1,4 @@
-package httpapi
+package fleet
 
 import (
 	"context"
@@ -27,14 +27,14 @@ type Fleet interface {
 	ServiceLevels(ctx context.Context, visible rbac.Filter, filter api.LedgerFilter) (api.ServiceLevels, error)
 }
 
-// FleetRoutes look at the applications of all agents.
-type FleetRoutes struct {
+// OverviewRoutes look at the applications of all agents.
+type OverviewRoutes struct {
 	Fleet Fleet
 	Saved *ViewRoutes
 }
 
-// FleetInput is api.FleetFilter as parameters. Its fields are parameters: the decoder sees only what is exported.
-type FleetInput struct {
+// FilterInput is api.FleetFilter as parameters. Its fields are parameters: the decoder sees only what is exported.
+type FilterInput struct {
 	View        string   `query:"view" maxLength:"63" doc:"Saved filter to begin with; what else is given takes the place of what it says" example:"degraded"`
 	Search      string   `query:"search" maxLength:"200" doc:"Words, in any order: each is in the name, namespace, repository, cluster or name of the agent"`
 	Scope       string   `query:"scope" maxLength:"140" doc:"Only what is of this scope or inside it" example:"org.acme"`
@@ -59,7 +59,7 @@ type FleetInput struct {
 	Since       string   `query:"since" maxLength:"20" doc:"Only those whose last operation ended within this time before now" example:"7d"`
 }
 
-func (in *FleetInput) filter(ctx context.Context, c *core.Call, saved *ViewRoutes) (f api.FleetFilter, err error) {
+func (in *FilterInput) filter(ctx context.Context, c *core.Call, saved *ViewRoutes) (f api.FleetFilter, err error) {
 	options, err := (&core.SelectInput{Scope: in.Scope, Label: in.Label}).Selection()
 	if err != nil {
 		return f, err
@@ -95,7 +95,7 @@ func checkFleet(f *api.FleetFilter, now time.Time) error {
 }
 
 type fleetList struct {
-	FleetInput
+	FilterInput
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many at most"`
 	Cursor string `query:"cursor" maxLength:"2000" doc:"nextCursor of the page before"`
 	Page   int    `query:"page" minimum:"1" maximum:"100000" doc:"Number of the page, from 1: another way than the cursor"`
@@ -103,7 +103,7 @@ type fleetList struct {
 }
 
 type matrixOf struct {
-	FleetInput
+	FilterInput
 	By string `query:"by" required:"true" enum:"agent,cluster,environment,region,service,argoProject,scope" doc:"What applications are put together by" example:"environment"`
 }
 
@@ -119,7 +119,7 @@ type attentionInput struct {
 type attentionOutput struct{ Body api.Attention }
 
 // attentionRoute lists applications as the caller sees them, and those agents that the caller sees.
-func (h *FleetRoutes) attentionRoute() core.Route {
+func (h *OverviewRoutes) attentionRoute() core.Route {
 	r := core.Route{
 		Method: http.MethodGet, Path: "/api/v1/fleet/attention", Permission: api.PermApplicationView, Access: core.Listed, ID: "fleet-attention", Tag: "fleet",
 		Summary: "List what needs attention, the worst first: errors of sources, degraded, failed syncs, held, agents that are away, long out of sync",
@@ -137,14 +137,14 @@ func (h *FleetRoutes) attentionRoute() core.Route {
 }
 
 // Routes are its rows of the table.
-func (h *FleetRoutes) Routes() []core.Route {
+func (h *OverviewRoutes) Routes() []core.Route {
 	route := func(path, id, summary string) core.Route {
 		return core.Route{
 			Method: http.MethodGet, Path: "/api/v1/fleet/" + path, Permission: api.PermApplicationView, Access: core.Listed, ID: id, Summary: summary, Tag: "fleet",
 		}
 	}
 	summary := route("summary", "fleet-summary", "Count applications of all agents by what they are and how they are, for any filter")
-	summary.Mount = core.Mount(core.Answer[FleetInput, summaryOutput]{Do: func(ctx context.Context, c *core.Call, in *FleetInput) (*summaryOutput, error) {
+	summary.Mount = core.Mount(core.Answer[FilterInput, summaryOutput]{Do: func(ctx context.Context, c *core.Call, in *FilterInput) (*summaryOutput, error) {
 		filter, err := in.filter(ctx, c, h.Saved)
 		if err != nil {
 			return nil, err

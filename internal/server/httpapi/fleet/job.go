@@ -1,4 +1,4 @@
-package httpapi
+package fleet
 
 import (
 	"context"
@@ -351,8 +351,8 @@ func targetIDs(targets []api.Target) ([]string, error) {
 	return ids, nil
 }
 
-// ownJob is true for an event about a job that the reader has asked for.
-func (h *JobRoutes) ownJob(ctx context.Context, c *core.Call, e api.Event) bool {
+// OwnJob is true for an event about a job that the reader has asked for.
+func (h *JobRoutes) OwnJob(ctx context.Context, c *core.Call, e api.Event) bool {
 	var j api.Job
 	if strict.Decode(e.Data, &j, strict.Foreign) != nil || j.By.ID == "" { // it was too large
 		var err error
