@@ -12,8 +12,6 @@ import (
 func Bindings() *entity.Kind[api.Binding] {
 	return &entity.Kind[api.Binding]{
 		Table: "binding", Noun: "binding", Kind: api.TypeBinding,
-		Meta: func(b *api.Binding) *api.Meta { return &b.Meta },
-		ID:   func(b *api.Binding) string { return b.Scope.ID(b.Name) },
 		Columns: func(b *api.Binding) []entity.Column {
 			return []entity.Column{
 				{Name: "principal_type", Value: b.Principal.Type, Into: &b.Principal.Type},
@@ -22,7 +20,7 @@ func Bindings() *entity.Kind[api.Binding] {
 				{Name: "resource_group", Value: b.ResourceGroup, Into: &b.ResourceGroup},
 			}
 		},
-		Sorts: bindingSorts(),
+		Sorts: map[string]string{"role": "binding.role", "principal": "binding.principal_id"},
 		// What it refers to must be there, and stay until this is written.
 		Prepare: func(ctx context.Context, t db.Tx, b, _ *api.Binding) error {
 			if b.ResourceGroup == "" {
@@ -41,12 +39,6 @@ func Bindings() *entity.Kind[api.Binding] {
 			)
 		},
 	}
-}
-
-func bindingSorts() map[string]string {
-	sorts := entity.Sorts("binding")
-	sorts["role"], sorts["principal"] = "binding.role", "binding.principal_id"
-	return sorts
 }
 
 // Grants reads what rights follow from, for rbac.NewPolicy; without what comes
@@ -77,8 +69,5 @@ func everything[T any](ctx context.Context, t db.Tx, e *entity.Kind[T], conditio
 // GrantsVersion counts the changes of what Grants reads: a policy made of an
 // older one is out of date.
 func (s *Rights) GrantsVersion(ctx context.Context) (version int64, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		return t.One(ctx, "SELECT version FROM setting WHERE id = ?", []any{entity.SettingPolicy}, &version)
-	})
-	return version, err
+	return version, s.db.One(ctx, "SELECT version FROM setting WHERE id = ?", []any{entity.SettingPolicy}, &version)
 }

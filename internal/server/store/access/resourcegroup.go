@@ -12,8 +12,6 @@ import (
 func ResourceGroups() *entity.Kind[api.ResourceGroup] {
 	return &entity.Kind[api.ResourceGroup]{
 		Table: "resource_group", Noun: "resource group", Kind: api.TypeResourceGroup,
-		Meta: func(g *api.ResourceGroup) *api.Meta { return &g.Meta },
-		ID:   func(g *api.ResourceGroup) string { return g.Scope.ID(g.Name) },
 		Columns: func(g *api.ResourceGroup) []entity.Column {
 			return []entity.Column{
 				{Name: "types", Value: db.Encode(g.Types), Into: db.Decode(&g.Types)},
@@ -25,7 +23,6 @@ func ResourceGroups() *entity.Kind[api.ResourceGroup] {
 		Fixed: func(g *api.ResourceGroup) []entity.Column {
 			return []entity.Column{{Name: "built_in", Value: g.BuiltIn, Into: &g.BuiltIn}}
 		},
-		Sorts: entity.Sorts("resource_group"),
 		Prepare: func(ctx context.Context, _ db.Tx, g, before *api.ResourceGroup) error {
 			if before != nil && before.BuiltIn {
 				return builtIn("resource group", g.ID)

@@ -14,15 +14,12 @@ import (
 func Roles() *entity.Kind[api.Role] {
 	return &entity.Kind[api.Role]{
 		Table: "role", Noun: "role", Kind: api.TypeRole,
-		Meta: func(r *api.Role) *api.Meta { return &r.Meta },
-		ID:   func(r *api.Role) string { return r.Scope.ID(r.Name) },
 		Columns: func(r *api.Role) []entity.Column {
 			return []entity.Column{{Name: "permissions", Value: db.Encode(r.Permissions), Into: db.Decode(&r.Permissions)}}
 		},
 		Fixed: func(r *api.Role) []entity.Column {
 			return []entity.Column{{Name: "built_in", Value: r.BuiltIn, Into: &r.BuiltIn}}
 		},
-		Sorts: entity.Sorts("role"),
 		Prepare: func(ctx context.Context, _ db.Tx, r, before *api.Role) error {
 			if before != nil && before.BuiltIn {
 				return builtIn("role", r.ID)

@@ -22,14 +22,11 @@ func newServiceAccounts(d *db.DB) *ServiceAccounts {
 func AccountKind() *entity.Kind[api.ServiceAccount] {
 	return &entity.Kind[api.ServiceAccount]{
 		Table: "service_account", Noun: "service account", Kind: api.TypeServiceAccount,
-		Meta: func(a *api.ServiceAccount) *api.Meta { return &a.Meta },
-		ID:   func(a *api.ServiceAccount) string { return a.Scope.ID(a.Name) },
 		Columns: func(a *api.ServiceAccount) []entity.Column {
 			return []entity.Column{{Name: "disabled", Value: a.Disabled, Into: &a.Disabled}}
 		},
-		Sorts: entity.Sorts("service_account"),
 		References: func(ctx context.Context, t db.Tx, a *api.ServiceAccount) ([]api.Ref, error) {
-			return Bindings().Refs(ctx, t, "principal_type = ? AND principal_id = ?", api.PrincipalServiceAccount, a.ID)
+			return bindingsOf(ctx, t, api.PrincipalServiceAccount, a.ID)
 		},
 		Release: func(ctx context.Context, t db.Tx, a *api.ServiceAccount) error {
 			return releasePrincipal(ctx, t, api.PrincipalServiceAccount, a.ID)

@@ -63,10 +63,7 @@ func (s *Sessions) Session(ctx context.Context, hash string) (v authn.Session, e
 	err = s.db.Read(ctx, func(t db.Tx) error {
 		err := t.One(ctx, "SELECT hash, person, method, ip, user_agent, created_at, seen_at, expires_at FROM session WHERE hash = ?", []any{hash},
 			&v.Hash, &v.User, &v.Method, &v.IP, &v.UserAgent, db.Instant(&v.CreatedAt), db.Instant(&v.SeenAt), db.Instant(&v.ExpiresAt))
-		if db.IsNotFound(err) {
-			return db.NotFound("session", "")
-		}
-		return err
+		return db.Missing(err, "session", "")
 	})
 	return v, err
 }

@@ -2,7 +2,6 @@ package access
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 
@@ -16,11 +15,9 @@ import (
 const tokenColumns = `token.id, token.name, token.owner_type, token.owner_id, token.permissions, token.ceiling, token.expires_at,
 	token.created_at, token.last_used_at`
 
-func scanToken(v *api.Token) []any {
-	return []any{
-		&v.ID, &v.Name, &v.Owner.Type, &v.Owner.ID, db.Decode(&v.Permissions), (*string)(&v.Scope), db.Instant(&v.ExpiresAt),
-		db.Instant(&v.CreatedAt), db.Instant(&v.LastUsedAt),
-	}
+func scanToken(row db.Row, v *api.Token) error {
+	return row.Scan(&v.ID, &v.Name, &v.Owner.Type, &v.Owner.ID, db.Decode(&v.Permissions), (*string)(&v.Scope), db.Instant(&v.ExpiresAt),
+		db.Instant(&v.CreatedAt), db.Instant(&v.LastUsedAt))
 }
 
 // CreateToken keeps a token, if its grounds hold. ErrExists where its owner has one of that name.
@@ -55,15 +52,10 @@ func (s *Tokens) CreateToken(ctx context.Context, v authn.Token, on authn.Ground
 }
 
 // AuthToken reads a token with its hash.
-func (s *Tokens) AuthToken(ctx context.Context, id string) (v authn.Token, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		err := t.One(ctx, "SELECT "+tokenColumns+", token.hash FROM token WHERE id = ?", []any{id}, append(scanToken(&v.Token), &v.Hash)...)
-		if db.IsNotFound(err) {
-			return db.NotFound("token", id)
-		}
-		return err
+func (s *Tokens) AuthToken(ctx context.Context, id string) (authn.Token, error) {
+	return db.Get(ctx, s.db, "token", id, "SELECT "+tokenColumns+", token.hash FROM token WHERE id = ?", []any{id}, func(row db.Row, v *authn.Token) error {
+		return scanToken(row.With(&v.Hash), &v.Token)
 	})
-	return v, err
 }
 
 // GetToken reads a token without its hash.
@@ -74,32 +66,17 @@ func (s *Tokens) GetToken(ctx context.Context, id string) (api.Token, error) {
 
 // TouchToken notes that a token was used.
 func (s *Tokens) TouchToken(ctx context.Context, id string, used time.Time) error {
-	return s.db.Write(ctx, func(t db.Tx) error {
-		_, err := t.Exec(ctx, "UPDATE token SET last_used_at = ? WHERE id = ? AND last_used_at < ?", used, id, db.Micros(used))
-		return err
-	})
+	return s.db.Run(ctx, "UPDATE token SET last_used_at = ? WHERE id = ? AND last_used_at < ?", used, id, db.Micros(used))
 }
 
 // DeleteToken deletes a token.
 func (s *Tokens) DeleteToken(ctx context.Context, id string) error {
-	return s.db.Write(ctx, func(t db.Tx) error {
-		n, err := t.Exec(ctx, "DELETE FROM token WHERE id = ?", id)
-		if err == nil && n == 0 {
-			return db.NotFound("token", id)
-		}
-		return err
-	})
+	return s.db.Change(ctx, "token", id, "DELETE FROM token WHERE id = ?", id)
 }
 
 // ListTokens gives the tokens that the filter lets through: those of an owner,
 // or all where it is empty.
-func (s *Tokens) ListTokens(ctx context.Context, visible rbac.Filter, owner api.Principal, options api.ListOptions) (page api.Page[api.Token], err error) {
-	order, err := db.NewOrder(options, "token.id", map[string]string{
-		"name": "token.name", "createdAt": "token.created_at", "expiresAt": "token.expires_at", "lastUsedAt": "token.last_used_at",
-	})
-	if err != nil {
-		return page, err
-	}
+func (s *Tokens) ListTokens(ctx context.Context, visible rbac.Filter, owner api.Principal, options api.ListOptions) (api.Page[api.Token], error) {
 	w := &db.Where{}
 	tokens := db.Guarded{Name: "token", Of: api.TypeToken, Kind: api.TypeToken}
 	w.Permitted(tokens, visible)
@@ -107,13 +84,9 @@ func (s *Tokens) ListTokens(ctx context.Context, visible rbac.Filter, owner api.
 		w.And("token.owner_type = ? AND token.owner_id = ?", owner.Type, owner.ID)
 	}
 	w.Options(tokens, options, "token.name", "token.owner_id")
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		page, err = db.ReadPage(ctx, t, "token", tokenColumns, w, order,
-			func(rows *sql.Rows, v *api.Token, more ...any) error {
-				return rows.Scan(append(scanToken(v), more...)...)
-			},
-			func(v *api.Token) string { return v.ID })
-		return err
-	})
-	return page, err
+	return db.List[api.Token]{
+		Table: "token", Columns: tokenColumns, ID: "token.id", Sorts: map[string]string{
+			"name": "token.name", "createdAt": "token.created_at", "expiresAt": "token.expires_at", "lastUsedAt": "token.last_used_at",
+		}, Scan: scanToken, Key: func(v *api.Token) string { return v.ID },
+	}.Page(ctx, s.db, w, options)
 }

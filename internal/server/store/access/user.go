@@ -2,7 +2,6 @@ package access
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"slices"
 	"strings"
@@ -25,8 +24,7 @@ func newUsers(d *db.DB) *Users { return &Users{entity.Of(d, users()), d} }
 func users() *entity.Kind[api.User] {
 	return &entity.Kind[api.User]{
 		Table: "person", Noun: "user", Kind: api.TypeUser,
-		Meta: func(u *api.User) *api.Meta { return &u.Meta },
-		ID:   func(u *api.User) string { return u.Name },
+		ID: func(u *api.User) string { return u.Name },
 		Columns: func(u *api.User) []entity.Column {
 			return []entity.Column{
 				{Name: "email", Value: u.Email, Into: &u.Email},
@@ -43,7 +41,7 @@ func users() *entity.Kind[api.User] {
 			}
 		},
 		Fill:    fillGroupsOfUsers,
-		Sorts:   userSorts(),
+		Sorts:   map[string]string{"email": "person.email", "lastSignInAt": "person.last_sign_in_at"},
 		Prepare: prepareUser,
 		Written: func(ctx context.Context, t db.Tx, u, before *api.User) error {
 			if before == nil || !u.Disabled {
@@ -53,18 +51,12 @@ func users() *entity.Kind[api.User] {
 			return err
 		},
 		References: func(ctx context.Context, t db.Tx, u *api.User) ([]api.Ref, error) {
-			return Bindings().Refs(ctx, t, "principal_type = ? AND principal_id = ?", api.PrincipalUser, u.ID)
+			return bindingsOf(ctx, t, api.PrincipalUser, u.ID)
 		},
 		Release: func(ctx context.Context, t db.Tx, u *api.User) error {
 			return releasePrincipal(ctx, t, api.PrincipalUser, u.ID)
 		},
 	}
-}
-
-func userSorts() map[string]string {
-	sorts := entity.Sorts("person")
-	sorts["email"], sorts["lastSignInAt"] = "person.email", "person.last_sign_in_at"
-	return sorts
 }
 
 func prepareUser(ctx context.Context, _ db.Tx, u, _ *api.User) error {
@@ -75,6 +67,11 @@ func prepareUser(ctx context.Context, _ db.Tx, u, _ *api.User) error {
 		u.Origin = api.OriginLocal
 	}
 	return nil
+}
+
+// bindingsOf are the rights of somebody.
+func bindingsOf(ctx context.Context, t db.Tx, kind, id string) ([]api.Ref, error) {
+	return Bindings().Refs(ctx, t, "principal_type = ? AND principal_id = ?", kind, id)
 }
 
 // releasePrincipal deletes what goes with somebody: rights and tokens.
@@ -95,11 +92,9 @@ const mapped = "="
 // Of these it leaves out what is gone since, or has no claim any more and came
 // by that.
 func fillGroupsOfUsers(ctx context.Context, t db.Tx, list []*api.User) error {
-	byID, ids := map[string]*api.User{}, make([]string, 0, len(list))
+	byID, ids := entity.ByID(list)
 	var said []string
 	for _, u := range list {
-		byID[u.ID] = u
-		ids = append(ids, u.ID)
 		if t.Now-db.Micros(u.LastSignInAt) >= t.ProviderGroups.Microseconds() {
 			u.Groups = nil
 		}
@@ -109,17 +104,11 @@ func fillGroupsOfUsers(ctx context.Context, t db.Tx, list []*api.User) error {
 	}
 	slices.Sort(said)
 	present := map[string]bool{}
-	for part := range slices.Chunk(slices.Compact(said), db.Chunk) {
-		query := "SELECT id, claim FROM team WHERE id IN (" + db.Marks(len(part)) + ")"
-		err := t.Each(ctx, query, db.Anys(part), func(rows *sql.Rows) error {
-			var id, claim string
-			err := rows.Scan(&id, &claim)
-			present[mapped+id], present[id] = true, claim != ""
-			return err
-		})
-		if err != nil {
-			return err
-		}
+	err := t.EachOf(ctx, "SELECT id, claim FROM team WHERE id IN (LIST)", nil, slices.Compact(said), db.Pair(func(id, claim string) {
+		present[mapped+id], present[id] = true, claim != ""
+	}))
+	if err != nil {
+		return err
 	}
 	for _, u := range list {
 		u.Groups = slices.DeleteFunc(u.Groups, func(id string) bool { return !present[id] })
@@ -127,19 +116,11 @@ func fillGroupsOfUsers(ctx context.Context, t db.Tx, list []*api.User) error {
 			u.Groups[i] = strings.TrimPrefix(id, mapped)
 		}
 	}
-	for part := range slices.Chunk(ids, db.Chunk) {
-		query := "SELECT person, team FROM team_member WHERE person IN (" + db.Marks(len(part)) + ")"
-		err := t.Each(ctx, query, db.Anys(part), func(rows *sql.Rows) error {
-			var person, team string
-			err := rows.Scan(&person, &team)
-			if u := byID[person]; u != nil {
-				u.Groups = append(u.Groups, team)
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
+	err = t.EachOf(ctx, "SELECT person, team FROM team_member WHERE person IN (LIST)", nil, ids, db.Pair(func(person, team string) {
+		byID[person].Groups = append(byID[person].Groups, team)
+	}))
+	if err != nil {
+		return err
 	}
 	for _, u := range list {
 		slices.Sort(u.Groups)
@@ -160,27 +141,26 @@ func (s *Users) AuthUserByProvider(ctx context.Context, provider, subject string
 			return nil, db.NotFound("user", subject)
 		}
 		found, err := users().Query(ctx, t, " WHERE provider = ? AND provider_subject = ?", provider, subject)
-		if err == nil && len(found) == 0 {
-			return nil, db.NotFound("user of "+provider, subject)
-		}
 		if err != nil {
 			return nil, err
+		}
+		if len(found) == 0 {
+			return nil, db.NotFound("user of "+provider, subject)
 		}
 		return found[0], nil
 	})
 }
 
-func (s *Users) authUser(ctx context.Context, find func(db.Tx) (*api.User, error)) (u authn.User, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
+func (s *Users) authUser(ctx context.Context, find func(db.Tx) (*api.User, error)) (authn.User, error) {
+	return db.Read(ctx, s.db, func(t db.Tx) (u authn.User, err error) {
 		found, err := find(t)
 		if err != nil {
-			return err
+			return u, err
 		}
 		u.User = *found
-		return t.One(ctx, "SELECT password_hash, provider, provider_subject FROM person WHERE id = ?", []any{found.ID},
+		return u, t.One(ctx, "SELECT password_hash, provider, provider_subject FROM person WHERE id = ?", []any{found.ID},
 			&u.PasswordHash, &u.Provider, &u.ProviderSubject)
 	})
-	return u, err
 }
 
 // CreateAuthUser makes a user with what they sign in with.
@@ -270,24 +250,14 @@ func (s *Users) SignedInByProvider(ctx context.Context, name string, at time.Tim
 }
 
 func changeUser(ctx context.Context, t db.Tx, name, set string, args ...any) error {
-	n, err := t.Exec(ctx, "UPDATE person SET "+set+" WHERE id = ?", append(args, name)...)
-	if err == nil && n == 0 {
-		return db.NotFound("user", name)
-	}
-	return err
+	return t.Change(ctx, "user", name, "UPDATE person SET "+set+" WHERE id = ?", append(args, name)...)
 }
 
 // GroupsByClaim returns the ids of groups with one of these claims.
-func (s *Users) GroupsByClaim(ctx context.Context, claims []string) (ids []string, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		ids = nil
-		for part := range slices.Chunk(claims, db.Chunk) {
-			query := "SELECT id FROM team WHERE claim <> '' AND claim IN (" + db.Marks(len(part)) + ") ORDER BY id"
-			if err := t.Each(ctx, query, db.Anys(part), db.Collect(&ids)); err != nil {
-				return err
-			}
-		}
-		return nil
+func (s *Users) GroupsByClaim(ctx context.Context, claims []string) ([]string, error) {
+	return db.Read(ctx, s.db, func(t db.Tx) (ids []string, err error) {
+		query := "SELECT id FROM team WHERE claim <> '' AND claim IN (LIST) ORDER BY id"
+		err = t.EachOf(ctx, query, nil, claims, db.Texts(&ids))
+		return ids, err
 	})
-	return ids, err
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"compress/gzip"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -120,25 +119,25 @@ func (t Tx) dump(ctx context.Context, table string, out *json.Encoder) (n int64,
 	if err := out.Encode(backupTable{table, columns}); err != nil {
 		return 0, err
 	}
-	err = t.Each(ctx, "SELECT * FROM "+table, nil, func(rows *sql.Rows) error {
-		row, into := make([]any, len(columns)), make([]any, len(columns))
-		for i := range row {
-			into[i] = &row[i]
+	err = t.Each(ctx, "SELECT * FROM "+table, nil, func(row Row) error {
+		values, into := make([]any, len(columns)), make([]any, len(columns))
+		for i := range values {
+			into[i] = &values[i]
 		}
-		if err := rows.Scan(into...); err != nil {
+		if err := row.Scan(into...); err != nil {
 			return err
 		}
-		for i, value := range row {
+		for i, value := range values {
 			switch value := value.(type) {
 			case nil, string, int64:
 			case []byte:
-				row[i] = string(value)
+				values[i] = string(value)
 			default:
 				return fmt.Errorf("column %s is a %T", columns[i], value)
 			}
 		}
 		n++
-		return out.Encode(row)
+		return out.Encode(values)
 	})
 	return n, err
 }

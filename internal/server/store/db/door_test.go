@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"database/sql"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,9 +36,9 @@ func TestEveryTextColumnTakesEveryText(t *testing.T) {
 				if tx.dialect == postgres {
 					query = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema() AND data_type = 'text'"
 				}
-				return tx.Each(t.Context(), query, nil, func(rows *sql.Rows) error {
+				return tx.Each(t.Context(), query, nil, func(row Row) error {
 					var table, column string
-					err := rows.Scan(&table, &column)
+					err := row.Scan(&table, &column)
 					columns[table] = append(columns[table], column)
 					many++
 					return err

@@ -84,3 +84,11 @@ func IsNotFound(err error) bool { return errors.Is(err, ErrNotFound) }
 
 // IsExists reports whether there is one already.
 func IsExists(err error) bool { return errors.Is(err, ErrExists) }
+
+// Missing makes an ErrNotFound of any query that of a thing.
+func Missing(err error, noun, id string) error {
+	if IsNotFound(err) {
+		return NotFound(noun, id)
+	}
+	return err
+}

@@ -2,6 +2,7 @@ package db
 
 import (
 	"strings"
+	"time"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
@@ -17,6 +18,29 @@ type Where struct {
 func (w *Where) And(condition string, args ...any) {
 	w.conditions = append(w.conditions, condition)
 	w.Args = append(w.Args, args...)
+}
+
+// Is adds that a column has a value, unless that is empty.
+func (w *Where) Is(column, value string) {
+	if value != "" {
+		w.And(column+" = ?", value)
+	}
+}
+
+// Between adds that a time is not before one and before another, as far as these are given.
+func (w *Where) Between(column string, from, to time.Time) {
+	if !from.IsZero() {
+		w.And(column+" >= ?", from)
+	}
+	if !to.IsZero() {
+		w.And(column+" < ?", to)
+	}
+}
+
+// Within adds that a row is at a scope or below it.
+func (w *Where) Within(column string, scope rbac.Scope) {
+	condition, args := CompileScope(column, scope)
+	w.And(condition, args...)
 }
 
 // Among adds that a column has one of some values, unless there are none.

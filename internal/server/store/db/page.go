@@ -2,8 +2,8 @@ package db
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"database/sql"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -147,14 +147,35 @@ func (o *Order) Cursor(value any, id string) string {
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// ReadPage reads a page of a table's rows. Beside its columns each row has the
-// value that it is sorted by, which scan reads into the last place.
-func ReadPage[T any](
-	ctx context.Context, t Tx, table, columns string, w *Where, o *Order, scan func(*sql.Rows, *T, ...any) error, id func(*T) string,
-) (api.Page[T], error) {
+// List is how a page of a table's rows is read.
+type List[T any] struct {
+	Table, Columns string
+	// ID is the column that makes the order one.
+	ID string
+	// Sorts are the columns that can be sorted by, by their names in the API.
+	Sorts map[string]string
+	// Usual is the order where none is asked for; the one by ID if it is empty.
+	Usual string
+	Scan  func(Row, *T) error
+	// Key is the value of the column ID.
+	Key func(*T) string
+}
+
+// Page reads a page in a transaction of its own.
+func (l List[T]) Page(ctx context.Context, s *DB, w *Where, options api.ListOptions) (api.Page[T], error) {
+	return Read(ctx, s, func(t Tx) (api.Page[T], error) { return l.In(ctx, t, w, options) })
+}
+
+// In reads a page in a transaction.
+func (l List[T]) In(ctx context.Context, t Tx, w *Where, options api.ListOptions) (api.Page[T], error) {
 	page := api.Page[T]{Items: []T{}}
-	if err := t.One(ctx, "SELECT COUNT(*) FROM "+table+w.String(), slices.Clone(w.Args), &page.Total); err != nil {
-		return page, fmt.Errorf("count rows of %s: %w", table, err)
+	options.Sort = cmp.Or(options.Sort, l.Usual)
+	o, err := NewOrder(options, l.ID, l.Sorts)
+	if err != nil {
+		return page, err
+	}
+	if err := t.One(ctx, "SELECT COUNT(*) FROM "+l.Table+w.String(), slices.Clone(w.Args), &page.Total); err != nil {
+		return page, fmt.Errorf("count rows of %s: %w", l.Table, err)
 	}
 	if page.Total == 0 {
 		return page, nil
@@ -162,15 +183,15 @@ func ReadPage[T any](
 	from := Where{slices.Clone(w.conditions), slices.Clone(w.Args)}
 	o.After(&from)
 	var last any
-	query := "SELECT " + columns + ", " + o.Column + " FROM " + table + from.String() + o.Clause()
-	err := t.Each(ctx, query, append(from.Args, o.Args()...), func(rows *sql.Rows) error {
+	query := "SELECT " + l.Columns + ", " + o.Column + " FROM " + l.Table + from.String() + o.Clause()
+	err = t.Each(ctx, query, append(from.Args, o.Args()...), func(row Row) error {
 		var v T
 		var value any
-		if err := scan(rows, &v, &value); err != nil {
+		if err := l.Scan(row.With(&value), &v); err != nil {
 			return err
 		}
 		if len(page.Items) == o.Limit {
-			page.NextCursor = o.Cursor(last, id(&page.Items[o.Limit-1]))
+			page.NextCursor = o.Cursor(last, l.Key(&page.Items[o.Limit-1]))
 			return nil
 		}
 		last = value
@@ -178,7 +199,7 @@ func ReadPage[T any](
 		return nil
 	})
 	if err != nil {
-		return page, fmt.Errorf("read rows of %s: %w", table, err)
+		return page, fmt.Errorf("read rows of %s: %w", l.Table, err)
 	}
 	return page, nil
 }
@@ -186,8 +207,7 @@ func ReadPage[T any](
 // Options adds what every list can be narrowed by.
 func (w *Where) Options(t Guarded, options api.ListOptions, texts ...string) {
 	if options.Scope != "" && options.Scope != api.ScopeAccount {
-		condition, args := CompileScope(t.Name+".scope", ScopeOf(options.Scope))
-		w.And(condition, args...)
+		w.Within(t.Name+".scope", ScopeOf(options.Scope))
 	}
 	w.Contains(options.Search, texts...)
 	for _, name := range slices.Sorted(maps.Keys(options.Labels)) {

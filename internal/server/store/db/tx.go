@@ -99,31 +99,30 @@ func (t Tx) One(ctx context.Context, query string, args []any, into ...any) erro
 	return err
 }
 
-// Row calls scan for the only row of a query; ErrNotFound when there is none.
-func (t Tx) Row(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
-	found := false
-	err := t.Each(ctx, query, args, func(rows *sql.Rows) error {
-		found = true
-		return scan(rows)
-	})
-	if err == nil && !found {
-		return ErrNotFound
-	}
-	return err
-}
-
 // Postgres reports whether the database is PostgreSQL, where others write at the same time.
 func (t Tx) Postgres() bool { return t.dialect == postgres }
 
+// Row is a row of a query.
+type Row struct {
+	rows *sql.Rows
+	more []any
+}
+
+// Scan reads the columns of the row.
+func (r Row) Scan(into ...any) error { return r.rows.Scan(append(into, r.more...)...) }
+
+// With is the row for a function that reads its first columns only: more are those behind them.
+func (r Row) With(more ...any) Row { return Row{r.rows, append(more, r.more...)} }
+
 // Each calls scan for every row of a query.
-func (t Tx) Each(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
+func (t Tx) Each(ctx context.Context, query string, args []any, scan func(Row) error) error {
 	rows, err := t.sql.QueryContext(ctx, t.dialect.rebind(query), Values(args)...)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		if err := scan(rows); err != nil {
+		if err := scan(Row{rows: rows}); err != nil {
 			return err
 		}
 	}
@@ -255,19 +254,3 @@ func (s *DB) Run(ctx context.Context, statement string, args ...any) error {
 		return err
 	})
 }
-
-// Chunk is how many values go into one statement.
-const Chunk = 500
-
-// Collect gathers the text of a query's only column.
-func Collect(into *[]string) func(*sql.Rows) error {
-	return func(rows *sql.Rows) error {
-		var text string
-		err := rows.Scan(&text)
-		*into = append(*into, text)
-		return err
-	}
-}
-
-// RowsAtOnce is how many rows one statement writes.
-const RowsAtOnce = 200

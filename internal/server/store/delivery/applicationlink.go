@@ -12,14 +12,13 @@ import (
 
 const linkColumns = "service, environment, version, created_at, updated_at"
 
-func scanLink(l *api.ApplicationLink) []any {
-	return []any{&l.Service, &l.Environment, &l.Version, db.Instant(&l.CreatedAt), db.Instant(&l.UpdatedAt)}
+func scanLink(row db.Row, l *api.ApplicationLink) error {
+	return row.Scan(&l.Service, &l.Environment, &l.Version, db.Instant(&l.CreatedAt), db.Instant(&l.UpdatedAt))
 }
 
 func getLink(ctx context.Context, t db.Tx, agent, namespace, name string) (*api.ApplicationLink, error) {
-	var link api.ApplicationLink
 	query := "SELECT " + linkColumns + " FROM application_link WHERE agent = ? AND namespace = ? AND name = ?"
-	err := t.One(ctx, query, []any{agent, namespace, name}, scanLink(&link)...)
+	link, err := db.Only(ctx, t, query, []any{agent, namespace, name}, scanLink)
 	if db.IsNotFound(err) {
 		return nil, nil //nolint:nilnil // nobody has said anything
 	}
@@ -28,12 +27,8 @@ func getLink(ctx context.Context, t db.Tx, agent, namespace, name string) (*api.
 
 // GetLink says what an application is linked to. The application need not be
 // there: what somebody has said of it stays.
-func (s *Links) GetLink(ctx context.Context, agent, namespace, name string) (out api.ApplicationLinked, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		out, err = linkOf(ctx, t, agent, namespace, name)
-		return err
-	})
-	return out, err
+func (s *Links) GetLink(ctx context.Context, agent, namespace, name string) (api.ApplicationLinked, error) {
+	return db.Read(ctx, s.db, func(t db.Tx) (api.ApplicationLinked, error) { return linkOf(ctx, t, agent, namespace, name) })
 }
 
 func linkOf(ctx context.Context, t db.Tx, agent, namespace, name string) (api.ApplicationLinked, error) {
@@ -67,18 +62,16 @@ func linkOf(ctx context.Context, t db.Tx, agent, namespace, name string) (api.Ap
 
 // SetLink links an application by hand. What it is linked to is of the scope of
 // the application or of one around it.
-func (s *Links) SetLink(ctx context.Context, agent, namespace, name string, link api.ApplicationLink) (out api.ApplicationLinked, err error) {
-	err = s.db.Write(ctx, func(t db.Tx) error {
+func (s *Links) SetLink(ctx context.Context, agent, namespace, name string, link api.ApplicationLink) (api.ApplicationLinked, error) {
+	return db.Write(ctx, s.db, func(t db.Tx) (out api.ApplicationLinked, err error) {
 		if err := LockLinks(ctx, t, true); err != nil {
-			return err
+			return out, err
 		}
 		if err := setLink(ctx, t, agent, namespace, name, link); err != nil {
-			return err
+			return out, err
 		}
-		out, err = linkOf(ctx, t, agent, namespace, name)
-		return err
+		return linkOf(ctx, t, agent, namespace, name)
 	})
-	return out, err
 }
 
 func setLink(ctx context.Context, t db.Tx, agent, namespace, name string, link api.ApplicationLink) error {
@@ -138,12 +131,9 @@ func (s *Links) DeleteLink(ctx context.Context, agent, namespace, name string) e
 			return err
 		}
 		id := api.ItemID(agent, namespace, name)
-		n, err := t.Exec(ctx, "DELETE FROM application_link WHERE agent = ? AND namespace = ? AND name = ?", agent, namespace, name)
+		err := t.Change(ctx, "link", id, "DELETE FROM application_link WHERE agent = ? AND namespace = ? AND name = ?", agent, namespace, name)
 		if err != nil {
-			return fmt.Errorf("delete link of application %s: %w", id, err)
-		}
-		if n == 0 {
-			return db.NotFound("link", id)
+			return err
 		}
 		return Relink(ctx, t, "id = ?", id)
 	})

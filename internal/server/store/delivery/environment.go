@@ -3,7 +3,6 @@ package delivery
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"maps"
 	"slices"
@@ -15,16 +14,12 @@ import (
 
 // Environments describes how environments and their clusters are kept.
 func Environments() *entity.Kind[api.Environment] {
-	sorts := entity.Sorts("environment")
-	sorts["type"], sorts["region"] = "environment.type", "environment.region"
 	return &entity.Kind[api.Environment]{
 		Table: "environment", Noun: "environment", Kind: api.TypeEnvironment,
-		Meta: func(v *api.Environment) *api.Meta { return &v.Meta },
-		ID:   func(v *api.Environment) string { return v.Scope.ID(v.Name) },
 		Columns: func(v *api.Environment) []entity.Column {
 			return []entity.Column{{Name: "type", Value: v.Type, Into: &v.Type}, {Name: "region", Value: v.Region, Into: &v.Region}}
 		},
-		Sorts:   sorts,
+		Sorts:   map[string]string{"type": "environment.type", "region": "environment.region"},
 		Fill:    fillClusters,
 		Prepare: prepareEnvironment,
 		Written: writeClusters,
@@ -42,27 +37,17 @@ func Environments() *entity.Kind[api.Environment] {
 }
 
 func fillClusters(ctx context.Context, t db.Tx, list []*api.Environment) error {
-	byID, ids := map[string]*api.Environment{}, make([]string, 0, len(list))
-	for _, v := range list {
-		byID[v.ID] = v
-		ids = append(ids, v.ID)
-	}
-	for part := range slices.Chunk(ids, db.Chunk) {
-		query := "SELECT environment, agent, cluster FROM environment_cluster WHERE environment IN (" + db.Marks(len(part)) + ") ORDER BY agent, cluster"
-		err := t.Each(ctx, query, db.Anys(part), func(rows *sql.Rows) error {
-			var id string
-			var c api.EnvironmentCluster
-			err := rows.Scan(&id, &c.Agent, &c.Cluster)
-			if v := byID[id]; v != nil {
-				v.Clusters = append(v.Clusters, c)
-			}
-			return err
-		})
-		if err != nil {
+	byID, ids := entity.ByID(list)
+	query := "SELECT environment, agent, cluster FROM environment_cluster WHERE environment IN (LIST) ORDER BY agent, cluster"
+	return t.EachOf(ctx, query, nil, ids, func(row db.Row) error {
+		var id string
+		var c api.EnvironmentCluster
+		if err := row.Scan(&id, &c.Agent, &c.Cluster); err != nil {
 			return err
 		}
-	}
-	return nil
+		byID[id].Clusters = append(byID[id].Clusters, c)
+		return nil
+	})
 }
 
 // prepareEnvironment checks type and clusters, and calls clusters by their names.
@@ -103,10 +88,10 @@ func clusterFor(ctx context.Context, t db.Tx, c api.EnvironmentCluster, scope ap
 	}
 	found := false
 	query := "SELECT destination, title, scope FROM item WHERE agent_id = ? AND kind = ? AND (title = ? OR destination = ?) ORDER BY id"
-	err = t.Each(ctx, query, []any{c.Agent, api.KindCluster, c.Cluster, c.Cluster}, func(rows *sql.Rows) error {
+	err = t.Each(ctx, query, []any{c.Agent, api.KindCluster, c.Cluster, c.Cluster}, func(row db.Row) error {
 		var server, name string
 		var of api.Scope
-		err := rows.Scan(&server, &name, (*string)(&of))
+		err := row.Scan(&server, &name, (*string)(&of))
 		if !found || of.Contains(in) { // of several Secrets for one cluster the one that most may use
 			found, in, c.Cluster = true, of, cmp.Or(name, server)
 		}
@@ -166,12 +151,7 @@ func writeClusters(ctx context.Context, t db.Tx, v, before *api.Environment) err
 			return err
 		}
 	}
-	for part := range slices.Chunk(slices.Sorted(maps.Keys(agents)), db.Chunk) {
-		if err := Relink(ctx, t, "agent_id IN ("+db.Marks(len(part))+")", db.Anys(part)...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return relinkOf(ctx, t, "agent_id", slices.Sorted(maps.Keys(agents)))
 }
 
 // clusterTaken says which environment has a cluster already.

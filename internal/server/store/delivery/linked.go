@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"maps"
 	"slices"
@@ -70,19 +69,16 @@ func NewLinker(ctx context.Context, t db.Tx, agent string, apps []Linkable) (*Li
 	if l.environments, err = thoseThere(ctx, t, "environment", environments); err != nil {
 		return nil, err
 	}
-	for part := range slices.Chunk(called, db.Chunk) {
-		args := append([]any{agent}, db.Anys(part)...)
-		query := "SELECT namespace, name, " + linkColumns + " FROM application_link WHERE agent = ? AND name IN (" + db.Marks(len(part)) + ")"
-		err := t.Each(ctx, query, args, func(rows *sql.Rows) error {
-			var at [2]string
-			var link api.ApplicationLink
-			err := rows.Scan(append([]any{&at[0], &at[1]}, scanLink(&link)...)...)
-			l.links[at] = link
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
+	query := "SELECT namespace, name, " + linkColumns + " FROM application_link WHERE agent = ? AND name IN (LIST)"
+	err = t.EachOf(ctx, query, []any{agent}, called, func(row db.Row) error {
+		var at [2]string
+		var link api.ApplicationLink
+		err := row.Scan(&at[0], &at[1], &link.Service, &link.Environment, &link.Version, db.Instant(&link.CreatedAt), db.Instant(&link.UpdatedAt))
+		l.links[at] = link
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	return l, readClusters(ctx, t, agent, l)
 }
@@ -90,12 +86,9 @@ func NewLinker(ctx context.Context, t db.Tx, agent string, apps []Linkable) (*Li
 // readClusters reads which environments have clusters of an agent, and what
 // these are called.
 func readClusters(ctx context.Context, t db.Tx, agent string, l *Linker) error {
-	err := t.Each(ctx, "SELECT cluster, environment FROM environment_cluster WHERE agent = ?", []any{agent}, func(rows *sql.Rows) error {
-		var cluster, environment string
-		err := rows.Scan(&cluster, &environment)
+	err := t.Each(ctx, "SELECT cluster, environment FROM environment_cluster WHERE agent = ?", []any{agent}, db.Pair(func(cluster, environment string) {
 		l.clusters[cluster] = append(l.clusters[cluster], environment)
-		return err
-	})
+	}))
 	if err != nil || len(l.clusters) == 0 {
 		return err
 	}
@@ -107,31 +100,18 @@ func readClusters(ctx context.Context, t db.Tx, agent string, l *Linker) error {
 func clusterNames(ctx context.Context, t db.Tx, agent string) (map[string]string, error) {
 	names := map[string]string{api.InClusterServer: api.InCluster}
 	query := "SELECT destination, title FROM item WHERE agent_id = ? AND kind = ? AND title <> '' ORDER BY id"
-	err := t.Each(ctx, query, []any{agent, api.KindCluster}, func(rows *sql.Rows) error {
-		var server, name string
-		err := rows.Scan(&server, &name)
+	err := t.Each(ctx, query, []any{agent, api.KindCluster}, db.Pair(func(server, name string) {
 		if _, known := names[server]; !known {
 			names[server] = name
 		}
-		return err
-	})
+	}))
 	return names, err
 }
 
 // there returns those of some ids that a table has.
 func thoseThere(ctx context.Context, t db.Tx, table string, ids []string) (map[string]bool, error) {
-	found := map[string]bool{}
 	slices.Sort(ids)
-	for part := range slices.Chunk(slices.Compact(ids), db.Chunk) {
-		var known []string
-		if err := t.Each(ctx, "SELECT id FROM "+table+" WHERE id IN ("+db.Marks(len(part))+")", db.Anys(part), db.Collect(&known)); err != nil {
-			return nil, err
-		}
-		for _, id := range known {
-			found[id] = true
-		}
-	}
-	return found, nil
+	return db.IDs(ctx, t, table, slices.Compact(ids))
 }
 
 // meanings are the ids that a name on a label may mean, the nearest first: that
@@ -218,10 +198,10 @@ func Relink(ctx context.Context, t db.Tx, condition string, args ...any) error {
 	type place struct{ agent, uid, entry, service, environment string }
 	places, apps := map[string][]place{}, map[string][]Linkable{}
 	query := "SELECT agent_id, agent, entry, service, environment, namespace, name, scope, labels, destination FROM item WHERE kind = ? AND (" + condition + ")"
-	err := t.Each(ctx, query, append([]any{api.KindApplication}, args...), func(rows *sql.Rows) error {
+	err := t.Each(ctx, query, append([]any{api.KindApplication}, args...), func(row db.Row) error {
 		var p place
 		var a Linkable
-		err := rows.Scan(&p.agent, &p.uid, &p.entry, &p.service, &p.environment, &a.Namespace, &a.Name, (*string)(&a.Scope), db.Decode(&a.Labels), &a.Destination)
+		err := row.Scan(&p.agent, &p.uid, &p.entry, &p.service, &p.environment, &a.Namespace, &a.Name, (*string)(&a.Scope), db.Decode(&a.Labels), &a.Destination)
 		places[p.agent], apps[p.agent] = append(places[p.agent], p), append(apps[p.agent], a)
 		return err
 	})

@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -13,36 +12,43 @@ import (
 
 const mappingColumns = "agent, argo_project, project, version, created_at, updated_at"
 
-func scanMapping(m *api.Mapping) []any {
-	return []any{&m.Agent, &m.ArgoProject, &m.Project, &m.Version, db.Instant(&m.CreatedAt), db.Instant(&m.UpdatedAt)}
+// readMappings reads the mappings that a query finds behind its columns.
+func readMappings(ctx context.Context, t db.Tx, rest string, args ...any) ([]api.Mapping, error) {
+	return db.Collect(ctx, t, "SELECT "+mappingColumns+" FROM mapping "+rest, args, func(row db.Row, m *api.Mapping) error {
+		return row.Scan(&m.Agent, &m.ArgoProject, &m.Project, &m.Version, db.Instant(&m.CreatedAt), db.Instant(&m.UpdatedAt))
+	})
+}
+
+func readMapping(ctx context.Context, t db.Tx, agent, argoProject string) (m api.Mapping, err error) {
+	found, err := readMappings(ctx, t, "WHERE agent = ? AND argo_project = ?", agent, argoProject)
+	if err == nil && len(found) == 0 {
+		return m, db.ErrNotFound
+	}
+	if err == nil {
+		m = found[0]
+	}
+	return m, err
 }
 
 // Mappings lists the mappings of an agent, or all where it is "".
-func (s *Mapped) Mappings(ctx context.Context, agent string) (list []api.Mapping, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		list = []api.Mapping{}
+func (s *Mapped) Mappings(ctx context.Context, agent string) ([]api.Mapping, error) {
+	return db.Read(ctx, s.db, func(t db.Tx) ([]api.Mapping, error) {
 		w := &db.Where{}
+		w.Is("agent", agent)
 		if agent != "" {
 			if _, err := fleet.AgentKind().Get(ctx, t, agent); err != nil {
-				return err
+				return nil, err
 			}
-			w.And("agent = ?", agent)
 		}
-		return t.Each(ctx, "SELECT "+mappingColumns+" FROM mapping"+w.String()+" ORDER BY agent, argo_project", w.Args, func(rows *sql.Rows) error {
-			var m api.Mapping
-			err := rows.Scan(scanMapping(&m)...)
-			list = append(list, m)
-			return err
-		})
+		list, err := readMappings(ctx, t, w.String()+" ORDER BY agent, argo_project", w.Args...)
+		return append([]api.Mapping{}, list...), err
 	})
-	return list, err
 }
 
 // SetMapping makes or changes a mapping, and moves the items of the Argo project
 // to their new scope. The agent must be at the scope of the project or above.
 func (s *Mapped) SetMapping(ctx context.Context, m api.Mapping) (api.Mapping, error) {
 	err := s.db.Write(ctx, func(t db.Tx) error {
-		var before api.Mapping
 		id := m.Agent + "/" + m.ArgoProject
 		agent, err := fleet.AgentKind().Lock(ctx, t, m.Agent)
 		if err != nil {
@@ -62,7 +68,7 @@ func (s *Mapped) SetMapping(ctx context.Context, m api.Mapping) (api.Mapping, er
 		if err := entity.Refers(ctx, t, "project", "project", "project", m.Project); err != nil {
 			return err
 		}
-		err = t.One(ctx, "SELECT "+mappingColumns+" FROM mapping WHERE agent = ? AND argo_project = ?", []any{m.Agent, m.ArgoProject}, scanMapping(&before)...)
+		before, err := readMapping(ctx, t, m.Agent, m.ArgoProject)
 		switch {
 		case db.IsNotFound(err) && m.Version > 1:
 			return db.NotFound("mapping", id)
@@ -83,7 +89,8 @@ func (s *Mapped) SetMapping(ctx context.Context, m api.Mapping) (api.Mapping, er
 		if err := relinkMoved(ctx, t, agent.UID, m.ArgoProject); err != nil {
 			return err
 		}
-		return t.One(ctx, "SELECT "+mappingColumns+" FROM mapping WHERE agent = ? AND argo_project = ?", []any{m.Agent, m.ArgoProject}, scanMapping(&m)...)
+		m, err = readMapping(ctx, t, m.Agent, m.ArgoProject)
+		return err
 	})
 	return m, err
 }
@@ -107,13 +114,7 @@ func Unmap(ctx context.Context, t db.Tx, condition string, args ...any) error {
 }
 
 func unmapped(ctx context.Context, t db.Tx, condition string, args ...any) (int64, error) {
-	var found []api.Mapping
-	err := t.Each(ctx, "SELECT "+mappingColumns+" FROM mapping WHERE "+condition, args, func(rows *sql.Rows) error {
-		var m api.Mapping
-		err := rows.Scan(scanMapping(&m)...)
-		found = append(found, m)
-		return err
-	})
+	found, err := readMappings(ctx, t, "WHERE "+condition, args...)
 	if err != nil {
 		return 0, err
 	}
@@ -145,17 +146,15 @@ func relinkMoved(ctx context.Context, t db.Tx, uid, argoProject string) error {
 }
 
 // ItemScope is where an item of an Argo project of an agent belongs.
-func (s *Mapped) ItemScope(ctx context.Context, agent, argoProject string) (scope api.Scope, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
+func (s *Mapped) ItemScope(ctx context.Context, agent, argoProject string) (api.Scope, error) {
+	return db.Read(ctx, s.db, func(t db.Tx) (api.Scope, error) {
 		found, err := fleet.AgentKind().Get(ctx, t, agent)
 		if err != nil {
-			return err
+			return "", err
 		}
 		places, err := ReadPlaces(ctx, t, found.ID, found.Scope)
-		scope = places.Of(argoProject)
-		return err
+		return places.Of(argoProject), err
 	})
-	return scope, err
 }
 
 // Places is where the items of an agent belong, by Argo project.
@@ -175,9 +174,9 @@ func (p Places) Of(argoProject string) api.Scope {
 // ReadPlaces reads the mappings of an agent, by its id and scope.
 func ReadPlaces(ctx context.Context, t db.Tx, agent string, scope api.Scope) (Places, error) {
 	p := Places{agent: scope, mapped: map[string]api.Scope{}}
-	err := t.Each(ctx, "SELECT argo_project, project FROM mapping WHERE agent = ?", []any{agent}, func(rows *sql.Rows) error {
+	err := t.Each(ctx, "SELECT argo_project, project FROM mapping WHERE agent = ?", []any{agent}, func(row db.Row) error {
 		var argoProject, project string
-		if err := rows.Scan(&argoProject, &project); err != nil {
+		if err := row.Scan(&argoProject, &project); err != nil {
 			return err
 		}
 		org, name, err := api.ParseProjectID(project)

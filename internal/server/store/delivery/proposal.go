@@ -1,8 +1,8 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -57,9 +57,9 @@ func propose(ctx context.Context, t db.Tx, agent string, only map[string]bool) (
 	plan := api.LinkPlan{Items: []api.LinkProposal{}, Services: []string{}, Environments: []string{}}
 	var apps []Linkable
 	query := "SELECT namespace, name, scope, labels, destination FROM item WHERE kind = ? AND agent_id = ? AND stale_since = 0 ORDER BY id"
-	err := t.Each(ctx, query, []any{api.KindApplication, agent}, func(rows *sql.Rows) error {
+	err := t.Each(ctx, query, []any{api.KindApplication, agent}, func(row db.Row) error {
 		var a Linkable
-		err := rows.Scan(&a.Namespace, &a.Name, (*string)(&a.Scope), db.Decode(&a.Labels), &a.Destination)
+		err := row.Scan(&a.Namespace, &a.Name, (*string)(&a.Scope), db.Decode(&a.Labels), &a.Destination)
 		if only == nil || only[api.ItemID(agent, a.Namespace, a.Name)] {
 			apps = append(apps, a)
 		}
@@ -72,21 +72,12 @@ func propose(ctx context.Context, t db.Tx, agent string, only map[string]bool) (
 	if p.linker, err = NewLinker(ctx, t, agent, apps); err != nil {
 		return plan, err
 	}
-	var known []string
-	for _, table := range []string{"service", "environment"} {
-		known = nil
-		if err := t.Each(ctx, "SELECT id FROM "+table, nil, db.Collect(&known)); err != nil {
+	for table, into := range map[string]*map[string]bool{"service": &p.services, "environment": &p.environments} {
+		known, err := db.Column[string](ctx, t, "SELECT id FROM "+table)
+		if err != nil {
 			return plan, err
 		}
-		there := map[string]bool{}
-		for _, id := range known {
-			there[id] = true
-		}
-		if table == "service" {
-			p.services = there
-		} else {
-			p.environments = there
-		}
+		*into = db.Set(known)
 	}
 	for _, a := range apps {
 		p.add(a)
@@ -233,12 +224,7 @@ func carryOut(ctx context.Context, t db.Tx, plan api.LinkPlan) error {
 		if link == nil {
 			link = &api.ApplicationLink{}
 		}
-		if p.Service != "" {
-			link.Service = p.Service
-		}
-		if p.Environment != "" {
-			link.Environment = p.Environment
-		}
+		link.Service, link.Environment = cmp.Or(p.Service, link.Service), cmp.Or(p.Environment, link.Environment)
 		if err := setLink(ctx, t, agent, namespace, name, *link); err != nil {
 			return err
 		}
@@ -249,22 +235,18 @@ func carryOut(ctx context.Context, t db.Tx, plan api.LinkPlan) error {
 // FindCluster finds a cluster of an agent by name or address: its item without
 // the resource. The cluster of the agent itself has the agent's scope and no
 // name where its agent knows no Secret for it.
-func (s *Links) FindCluster(ctx context.Context, agent, cluster string) (item api.Item, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
+func (s *Links) FindCluster(ctx context.Context, agent, cluster string) (api.Item, error) {
+	return db.Read(ctx, s.db, func(t db.Tx) (item api.Item, err error) {
 		of, err := fleet.AgentKind().Get(ctx, t, agent)
 		if err != nil {
-			return err
+			return item, err
 		}
 		item = api.Item{Agent: agent, Kind: api.KindCluster, Scope: of.Scope}
 		query := "SELECT namespace, name, scope, labels FROM item WHERE agent_id = ? AND kind = ? AND (title = ? OR destination = ?) ORDER BY id LIMIT 1"
 		err = t.One(ctx, query, []any{agent, api.KindCluster, cluster, cluster}, &item.Namespace, &item.Name, (*string)(&item.Scope), db.Decode(&item.Labels))
 		if db.IsNotFound(err) && (cluster == api.InCluster || cluster == api.InClusterServer) {
-			return nil
+			return item, nil
 		}
-		if db.IsNotFound(err) {
-			return db.NotFound("cluster", agent+"/"+cluster)
-		}
-		return err
+		return item, db.Missing(err, "cluster", agent+"/"+cluster)
 	})
-	return item, err
 }

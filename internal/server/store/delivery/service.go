@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"context"
-	"database/sql"
 	"slices"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -14,9 +13,6 @@ import (
 func Services() *entity.Kind[api.Service] {
 	return &entity.Kind[api.Service]{
 		Table: "service", Noun: "service", Kind: api.TypeService,
-		Meta:  func(v *api.Service) *api.Meta { return &v.Meta },
-		ID:    func(v *api.Service) string { return v.Scope.ID(v.Name) },
-		Sorts: entity.Sorts("service"),
 		Written: func(ctx context.Context, t db.Tx, v, before *api.Service) error {
 			if before != nil { // name and scope are what they were
 				return nil
@@ -36,13 +32,17 @@ func Services() *entity.Kind[api.Service] {
 // relinkNamed says anew what those applications are of whose label names
 // something that is there now.
 func relinkNamed(ctx context.Context, t db.Tx, label string, m *api.Meta) error {
-	var ids []string
-	query := "SELECT id FROM label WHERE type = ? AND name = ? AND value IN (?, ?)"
-	if err := t.Each(ctx, query, []any{api.KindApplication, label, m.Name, m.ID}, db.Collect(&ids)); err != nil {
+	ids, err := db.Column[string](ctx, t, "SELECT id FROM label WHERE type = ? AND name = ? AND value IN (?, ?)", api.KindApplication, label, m.Name, m.ID)
+	if err != nil {
 		return err
 	}
-	for part := range slices.Chunk(ids, db.Chunk) {
-		if err := Relink(ctx, t, "id IN ("+db.Marks(len(part))+")", db.Anys(part)...); err != nil {
+	return relinkOf(ctx, t, "id", ids)
+}
+
+// relinkOf is Relink for applications that have one of some values in a column.
+func relinkOf(ctx context.Context, t db.Tx, column string, values []string) error {
+	for part := range slices.Chunk(values, db.Chunk) {
+		if err := Relink(ctx, t, column+" IN ("+db.Marks(len(part))+")", db.Anys(part)...); err != nil {
 			return err
 		}
 	}
@@ -52,14 +52,8 @@ func relinkNamed(ctx context.Context, t db.Tx, label string, m *api.Meta) error 
 // linkReferences are the applications that are of a service or environment, also
 // those that are linked to it and not there: as many as an error names.
 func linkReferences(ctx context.Context, t db.Tx, column, id string) ([]api.Ref, error) {
-	var found []api.Ref
-	add := func(rows *sql.Rows) error {
-		ref := api.Ref{Type: api.TypeApplication}
-		err := rows.Scan(&ref.ID, (*string)(&ref.Scope))
-		found = append(found, ref)
-		return err
-	}
-	if err := t.Each(ctx, "SELECT id, scope FROM item WHERE "+column+" = ? AND "+column+" <> '' ORDER BY id LIMIT 100", []any{id}, add); err != nil {
+	found, err := entity.Refs(ctx, t, "item", api.TypeApplication, column+" = ? AND "+column+" <> ''", id)
+	if err != nil {
 		return nil, err
 	}
 	here := map[string]bool{}
@@ -67,9 +61,9 @@ func linkReferences(ctx context.Context, t db.Tx, column, id string) ([]api.Ref,
 		here[ref.ID] = true
 	}
 	query := "SELECT agent, namespace, name FROM application_link WHERE " + column + " = ? ORDER BY agent, namespace, name LIMIT 100"
-	err := t.Each(ctx, query, []any{id}, func(rows *sql.Rows) error {
+	err = t.Each(ctx, query, []any{id}, func(row db.Row) error {
 		var agent, namespace, name string
-		err := rows.Scan(&agent, &namespace, &name)
+		err := row.Scan(&agent, &namespace, &name)
 		if at := api.ItemID(agent, namespace, name); !here[at] {
 			scope, _, _ := api.ParseID(agent)
 			found = append(found, api.Ref{Type: api.TypeApplication, ID: at, Scope: scope})

@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -11,11 +10,8 @@ import (
 
 // Unlinked returns the uids of the agents that have applications which are to be
 // linked.
-func (s *Links) Unlinked(ctx context.Context) (uids []string, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		uids = nil
-		return t.Each(ctx, "SELECT DISTINCT agent FROM unlinked ORDER BY agent", nil, db.Collect(&uids))
-	})
+func (s *Links) Unlinked(ctx context.Context) ([]string, error) {
+	uids, err := db.All(ctx, s.db, "SELECT DISTINCT agent FROM unlinked ORDER BY agent", nil, func(row db.Row, uid *string) error { return row.Scan(uid) })
 	if err != nil {
 		return nil, fmt.Errorf("read applications to link: %w", err)
 	}
@@ -41,12 +37,9 @@ func (s *Links) LinkUnlinked(ctx context.Context, uid string) (agent string, pla
 			return err
 		}
 		only := map[string]bool{}
-		err = t.Each(ctx, "SELECT namespace, name FROM unlinked WHERE agent = ?", []any{uid}, func(rows *sql.Rows) error {
-			var namespace, name string
-			err := rows.Scan(&namespace, &name)
+		err = t.Each(ctx, "SELECT namespace, name FROM unlinked WHERE agent = ?", []any{uid}, db.Pair(func(namespace, name string) {
 			only[api.ItemID(agent, namespace, name)] = true
-			return err
-		})
+		}))
 		if err != nil {
 			return fmt.Errorf("read applications to link: %w", err)
 		}
@@ -70,16 +63,11 @@ func (s *Links) LinkUnlinked(ctx context.Context, uid string) (agent string, pla
 // LinkFailed counts an attempt to link the applications of an agent that failed.
 // It forgets those that were tried so many times, and returns how many these
 // are.
-func (s *Links) LinkFailed(ctx context.Context, uid string, most int) (forgotten int64, err error) {
-	err = s.db.Write(ctx, func(t db.Tx) error {
+func (s *Links) LinkFailed(ctx context.Context, uid string, most int) (int64, error) {
+	return db.Write(ctx, s.db, func(t db.Tx) (int64, error) {
 		if _, err := t.Exec(ctx, "UPDATE unlinked SET tries = tries + 1 WHERE agent = ?", uid); err != nil {
-			return err
+			return 0, fmt.Errorf("count an attempt to link applications: %w", err)
 		}
-		forgotten, err = t.Exec(ctx, "DELETE FROM unlinked WHERE agent = ? AND tries >= ?", uid, most)
-		return err
+		return t.Exec(ctx, "DELETE FROM unlinked WHERE agent = ? AND tries >= ?", uid, most)
 	})
-	if err != nil {
-		return 0, fmt.Errorf("count an attempt to link applications: %w", err)
-	}
-	return forgotten, nil
 }

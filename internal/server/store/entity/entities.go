@@ -19,59 +19,48 @@ type Entities[T any] struct {
 func Of[T any](d *db.DB, kind *Kind[T]) Entities[T] { return Entities[T]{d, kind} }
 
 // List gives what the filter lets through.
-func (e Entities[T]) List(ctx context.Context, visible rbac.Filter, options api.ListOptions) (page api.Page[T], err error) {
-	err = e.DB.Read(ctx, func(t db.Tx) error {
-		page, err = e.Kind.list(ctx, t, options, visible)
-		return err
-	})
-	return page, err
+func (e Entities[T]) List(ctx context.Context, visible rbac.Filter, options api.ListOptions) (api.Page[T], error) {
+	return db.Read(ctx, e.DB, func(t db.Tx) (api.Page[T], error) { return e.Kind.list(ctx, t, options, visible) })
 }
 
 // Get reads one; ErrNotFound where there is none.
 func (e Entities[T]) Get(ctx context.Context, id string) (T, error) {
-	var v T
-	err := e.DB.Read(ctx, func(t db.Tx) error {
-		found, err := e.Kind.Get(ctx, t, id)
-		if err == nil {
-			v = *found
-		}
-		return err
-	})
+	return db.Read(ctx, e.DB, func(t db.Tx) (T, error) { return e.read(ctx, t, id) })
+}
+
+func (e Entities[T]) read(ctx context.Context, t db.Tx, id string) (v T, err error) {
+	found, err := e.Kind.Get(ctx, t, id)
+	if err == nil {
+		v = *found
+	}
 	return v, err
 }
 
 // Create makes one and gives it back with id, version and times. ErrExists
 // where there is one of that id.
 func (e Entities[T]) Create(ctx context.Context, v T) (T, error) {
-	err := e.DB.Write(ctx, func(t db.Tx) error {
-		made := v // a second try begins with what was handed in
-		if err := e.Kind.Insert(ctx, t, &made); err != nil {
-			return err
-		}
-		found, err := e.Kind.Get(ctx, t, e.Kind.Meta(&made).ID)
-		if err == nil {
-			v = *found
-		}
-		return FirstError(err, PolicyChanged(ctx, t, e.Kind.Kind))
-	})
-	return v, err
+	return e.write(ctx, v, e.Kind.Insert)
 }
 
 // Update replaces what can change. ErrStale where the version is another one
 // than that of v; 0 is any.
 func (e Entities[T]) Update(ctx context.Context, v T) (T, error) {
-	err := e.DB.Write(ctx, func(t db.Tx) error {
-		changed := v
-		if err := e.Kind.update(ctx, t, &changed); err != nil {
-			return err
+	return e.write(ctx, v, e.Kind.update)
+}
+
+func (e Entities[T]) write(ctx context.Context, v T, do func(context.Context, db.Tx, *T) error) (T, error) {
+	written, err := db.Write(ctx, e.DB, func(t db.Tx) (T, error) {
+		made := v // a second try begins with what was handed in
+		if err := do(ctx, t, &made); err != nil {
+			return v, err
 		}
-		found, err := e.Kind.Get(ctx, t, e.Kind.Meta(&changed).ID)
-		if err == nil {
-			v = *found
-		}
-		return FirstError(err, PolicyChanged(ctx, t, e.Kind.Kind))
+		found, err := e.read(ctx, t, e.Kind.Meta(&made).ID)
+		return found, FirstError(err, PolicyChanged(ctx, t, e.Kind.Kind))
 	})
-	return v, err
+	if err != nil {
+		return v, err
+	}
+	return written, nil
 }
 
 // Delete deletes one. ErrReferenced where something refers to it; with Force
@@ -133,10 +122,7 @@ func Hold(ctx context.Context, t db.Tx, table, noun, id string) error {
 	}
 	var one int64
 	if err := t.One(ctx, query, []any{id}, &one); err != nil {
-		if db.IsNotFound(err) {
-			return db.NotFound(noun, id)
-		}
-		return err
+		return db.Missing(err, noun, id)
 	}
 	return nil
 }
@@ -149,14 +135,6 @@ func Refers(ctx context.Context, t db.Tx, field, table, noun, id string) error {
 		return db.Invalid(field, "%s %q does not exist", noun, id)
 	}
 	return err
-}
-
-// Sorts are what lists of all entities can be sorted by.
-func Sorts(table string) map[string]string {
-	return map[string]string{
-		"name": table + ".name", "displayName": table + ".display_name",
-		"createdAt": table + ".created_at", "updatedAt": table + ".updated_at",
-	}
 }
 
 // IDOfScope is the id of the organization or project that a scope is of.

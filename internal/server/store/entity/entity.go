@@ -3,9 +3,9 @@ package entity
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -18,8 +18,7 @@ type Kind[T any] struct {
 	Table string
 	Noun  string // for people
 	Kind  string // api.Type…; what the table label calls it
-	Meta  func(*T) *api.Meta
-	// ID makes the id from what is in the value.
+	// ID makes the id from what is in the value. Nil: from scope and name.
 	ID func(*T) string
 	// Home sets Meta.Scope where it is not what was asked for, and returns the
 	// scope that a value is made in. Nil: they are the same.
@@ -39,8 +38,23 @@ type Kind[T any] struct {
 	References func(context.Context, db.Tx, *T) ([]api.Ref, error)
 	// Release deletes what goes with a value, its references too.
 	Release func(context.Context, db.Tx, *T) error
-	// Sorts are the columns that a list can be sorted by, by their names in the API.
+	// Sorts are the columns that a list can be sorted by beside those of Meta, by their names in the API.
 	Sorts map[string]string
+}
+
+// Meta is that of a value.
+func (e *Kind[T]) Meta(v *T) *api.Meta {
+	of, _ := any(v).(interface{ Base() *api.Meta }) // T has it embedded
+	return of.Base()
+}
+
+// Sorting is what lists can be sorted by.
+func (e *Kind[T]) Sorting() map[string]string {
+	all := map[string]string{
+		"name": e.Table + ".name", "displayName": e.Table + ".display_name", "createdAt": e.Table + ".created_at", "updatedAt": e.Table + ".updated_at",
+	}
+	maps.Copy(all, e.Sorts)
+	return all
 }
 
 // Guarded is the table, for rights.
@@ -84,7 +98,9 @@ func (e *Kind[T]) Insert(ctx context.Context, t db.Tx, v *T) error {
 			return err
 		}
 	}
-	m.ID, m.Version = e.ID(v), 1
+	if m.ID, m.Version = m.Scope.ID(m.Name), 1; e.ID != nil {
+		m.ID = e.ID(v)
+	}
 	if err := checkScope(ctx, t, in); err != nil {
 		return err
 	}
@@ -187,16 +203,13 @@ func (e *Kind[T]) Query(ctx context.Context, t db.Tx, rest string, args ...any) 
 	for _, c := range e.all(new(T)) {
 		names = append(names, e.Table+"."+c.Name)
 	}
-	var found []*T
-	err := t.Each(ctx, "SELECT "+strings.Join(names, ", ")+" FROM "+e.Table+rest, args, func(rows *sql.Rows) error {
-		v := new(T)
-		columns := e.all(v)
-		into := make([]any, len(columns))
-		for i, c := range columns {
-			into[i] = c.Into
+	found, err := db.Collect(ctx, t, "SELECT "+strings.Join(names, ", ")+" FROM "+e.Table+rest, args, func(row db.Row, v **T) error {
+		*v = new(T)
+		var into []any
+		for _, c := range e.all(*v) {
+			into = append(into, c.Into)
 		}
-		found = append(found, v)
-		return rows.Scan(into...)
+		return row.Scan(into...)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", e.Noun, err)
@@ -214,7 +227,7 @@ func (e *Kind[T]) list(ctx context.Context, t db.Tx, options api.ListOptions, vi
 	w := &db.Where{}
 	w.Permitted(e.Guarded(), visible)
 	w.Options(e.Guarded(), options, e.Table+".name", e.Table+".display_name", e.Table+".description")
-	order, err := db.NewOrder(options, e.Table+".id", e.Sorts)
+	order, err := db.NewOrder(options, e.Table+".id", e.Sorting())
 	if err != nil {
 		return api.Page[T]{}, err
 	}
@@ -299,14 +312,11 @@ func (e *Kind[T]) Refs(ctx context.Context, t db.Tx, condition string, args ...a
 
 // Refs names the rows of a table that a condition is true of, as many as are ever asked for; kind is api.Type….
 func Refs(ctx context.Context, t db.Tx, table, kind, condition string, args ...any) ([]api.Ref, error) {
-	var found []api.Ref
 	query := "SELECT id, scope FROM " + table + " WHERE " + condition + " ORDER BY id LIMIT 100"
-	err := t.Each(ctx, query, args, func(rows *sql.Rows) error {
-		ref := api.Ref{Type: kind}
-		defer func() { found = append(found, ref) }()
-		return rows.Scan(&ref.ID, (*string)(&ref.Scope))
+	return db.Collect(ctx, t, query, args, func(row db.Row, ref *api.Ref) error {
+		ref.Type = kind
+		return row.Scan(&ref.ID, (*string)(&ref.Scope))
 	})
-	return found, err
 }
 
 // Drop deletes a row and its labels, without a look at what refers to it.
@@ -339,6 +349,15 @@ func setLabels(ctx context.Context, t db.Tx, kind, id string, was, now map[strin
 		}
 	}
 	return nil
+}
+
+// ByID are things by their ids, and these.
+func ByID[T interface{ Base() *api.Meta }](list []T) (byID map[string]T, ids []string) {
+	byID = make(map[string]T, len(list))
+	for _, v := range list {
+		byID[v.Base().ID], ids = v, append(ids, v.Base().ID)
+	}
+	return byID, ids
 }
 
 func hasKey(labels map[string]string, name string) bool {

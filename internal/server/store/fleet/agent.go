@@ -3,9 +3,9 @@ package fleet
 import (
 	"context"
 	"crypto/rand"
-	"database/sql"
 	"encoding/base32"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,13 +27,11 @@ func newAgents(d *db.DB) *Agents { return &Agents{entity.Of(d, AgentKind()), d} 
 func AgentKind() *entity.Kind[api.Agent] {
 	return &entity.Kind[api.Agent]{
 		Table: "agent", Noun: "agent", Kind: api.TypeAgent,
-		Meta: func(a *api.Agent) *api.Meta { return &a.Meta },
-		ID:   func(a *api.Agent) string { return a.Scope.ID(a.Name) },
 		Columns: func(a *api.Agent) []entity.Column {
 			return []entity.Column{{Name: "namespaced", Value: a.Namespaced, Into: &a.Namespaced}, {Name: "auto_create", Value: a.AutoCreate, Into: &a.AutoCreate}, {Name: "engine", Value: a.Engine, Into: &a.Engine}}
 		},
 		Fixed: agentColumns,
-		Sorts: agentSorts(),
+		Sorts: map[string]string{"state": "agent.state", "lastHeartbeatAt": "agent.heartbeat_at"},
 		Prepare: func(ctx context.Context, t db.Tx, a, before *api.Agent) error {
 			if before == nil {
 				a.UID, a.SealKey = newUID(), ""
@@ -112,12 +110,6 @@ func (f engineTold) Scan(value any) error {
 	return nil
 }
 
-func agentSorts() map[string]string {
-	sorts := entity.Sorts("agent")
-	sorts["state"], sorts["lastHeartbeatAt"] = "agent.state", "agent.heartbeat_at"
-	return sorts
-}
-
 // newUID is a random name that is a word in NATS subjects: 26 characters.
 func newUID() string {
 	var random [16]byte
@@ -127,14 +119,7 @@ func newUID() string {
 
 // agentReferences are mappings and applications.
 func agentReferences(ctx context.Context, t db.Tx, a *api.Agent) ([]api.Ref, error) {
-	var found []api.Ref
-	query := "SELECT argo_project FROM mapping WHERE agent = ? ORDER BY argo_project LIMIT 100"
-	err := t.Each(ctx, query, []any{a.ID}, func(rows *sql.Rows) error {
-		var argoProject string
-		err := rows.Scan(&argoProject)
-		found = append(found, api.Ref{Type: "mapping", ID: a.ID + "/" + argoProject})
-		return err
-	})
+	found, err := MappingRefs(ctx, t, "agent = ?", a.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -142,27 +127,23 @@ func agentReferences(ctx context.Context, t db.Tx, a *api.Agent) ([]api.Ref, err
 	if err != nil {
 		return nil, err
 	}
-	found = append(found, inUse...)
-	query = "SELECT id, scope FROM item WHERE agent = ? AND kind = ? ORDER BY id LIMIT 100"
-	err = t.Each(ctx, query, []any{a.UID, api.KindApplication}, func(rows *sql.Rows) error {
-		ref := api.Ref{Type: api.TypeApplication}
-		err := rows.Scan(&ref.ID, (*string)(&ref.Scope))
-		found = append(found, ref)
-		return err
-	})
+	applications, err := entity.Refs(ctx, t, "item", api.TypeApplication, "agent = ? AND kind = ?", a.UID, api.KindApplication)
+	return slices.Concat(found, inUse, applications), err
+}
+
+// MappingRefs names the mappings that a condition is true of, as many as are ever asked for.
+func MappingRefs(ctx context.Context, t db.Tx, condition string, args ...any) (found []api.Ref, err error) {
+	query := "SELECT agent, argo_project FROM mapping WHERE " + condition + " ORDER BY agent, argo_project LIMIT 100"
+	err = t.Each(ctx, query, args, db.Pair(func(agent, argoProject string) {
+		found = append(found, api.Ref{Type: "mapping", ID: agent + "/" + argoProject})
+	}))
 	return found, err
 }
 
 // SetRegistration keeps the hash of a one-time token with which an agent may
 // register its keys, in place of the one before.
 func (s *Agents) SetRegistration(ctx context.Context, id, tokenHash string, expires time.Time) error {
-	return s.db.Write(ctx, func(t db.Tx) error {
-		n, err := t.Exec(ctx, "UPDATE agent SET registration_hash = ?, registration_expires = ? WHERE id = ?", tokenHash, expires, id)
-		if err == nil && n == 0 {
-			return db.NotFound("agent", id)
-		}
-		return err
-	})
+	return s.db.Change(ctx, "agent", id, "UPDATE agent SET registration_hash = ?, registration_expires = ? WHERE id = ?", tokenHash, expires, id)
 }
 
 // RevokeAgent makes the keys and the registration token of an agent worth
@@ -171,22 +152,13 @@ func (s *Agents) RevokeAgent(ctx context.Context, id string) (uid string, err er
 	err = s.db.Write(ctx, func(t db.Tx) error {
 		err := t.One(ctx, "UPDATE agent SET revoked = 1, registration_hash = '', state_since = ? WHERE id = ? RETURNING uid",
 			[]any{t.Now, id}, &uid)
-		if db.IsNotFound(err) {
-			return db.NotFound("agent", id)
-		}
-		return err
+		return db.Missing(err, "agent", id)
 	})
 	return uid, err
 }
 
 // AgentUID returns the uid of an agent.
 func (s *Agents) AgentUID(ctx context.Context, id string) (uid string, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		err := t.One(ctx, "SELECT uid FROM agent WHERE id = ?", []any{id}, &uid)
-		if db.IsNotFound(err) {
-			return db.NotFound("agent", id)
-		}
-		return err
-	})
-	return uid, err
+	err = s.db.One(ctx, "SELECT uid FROM agent WHERE id = ?", []any{id}, &uid)
+	return uid, db.Missing(err, "agent", id)
 }

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -47,11 +46,11 @@ func hosted(ctx context.Context, t db.Tx, agents []*api.Agent) error {
 	}
 	now, until := int64(0), map[*api.Hosting]int64{}
 	query := "SELECT agent, cluster, namespace, state, state_since, message, server, restarts, held_until FROM hosted_agent WHERE agent IN (" + db.Marks(len(args)) + ")"
-	err := t.Each(ctx, query, args, func(rows *sql.Rows) error {
+	err := t.Each(ctx, query, args, func(row db.Row) error {
 		var uid string
 		var held int64
 		h := &api.Hosting{}
-		err := rows.Scan(&uid, &h.Cluster, &h.Namespace, &h.State, db.Instant(&h.Since), &h.Message, &h.Server, &h.Restarts, &held)
+		err := row.Scan(&uid, &h.Cluster, &h.Namespace, &h.State, db.Instant(&h.Since), &h.Message, &h.Server, &h.Restarts, &held)
 		byUID[uid].Hosted, until[h] = h, held
 		return err
 	})
@@ -73,19 +72,16 @@ func hosted(ctx context.Context, t db.Tx, agents []*api.Agent) error {
 }
 
 // HostedAgents returns the agents that servers run.
-func (s *Hosted) HostedAgents(ctx context.Context) (list []hosting.Agent, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		list = nil
+func (s *Hosted) HostedAgents(ctx context.Context) ([]hosting.Agent, error) {
+	list, err := db.Read(ctx, s.db, func(t db.Tx) ([]hosting.Agent, error) {
 		query := `SELECT agent.id, agent.uid, cluster, hosted_agent.namespace, public_key, revoked, registration_hash, registration_expires, heartbeat_at
 			FROM hosted_agent JOIN agent ON agent.uid = hosted_agent.agent ORDER BY agent.id`
-		return t.Each(ctx, query, nil, func(rows *sql.Rows) error {
-			var a hosting.Agent
+		return db.Collect(ctx, t, query, nil, func(row db.Row, a *hosting.Agent) error {
 			var key, hash string
 			var revoked, expires int64
-			err := rows.Scan(&a.ID, &a.UID, &a.Cluster, &a.Namespace, &key, &revoked, &hash, &expires, db.Instant(&a.HeardAt))
+			err := row.Scan(&a.ID, &a.UID, &a.Cluster, &a.Namespace, &key, &revoked, &hash, &expires, db.Instant(&a.HeardAt))
 			a.Registered, a.Revoked = key != "", revoked != 0
 			a.Invited = hash != "" && !strings.HasPrefix(hash, usedToken) && expires > t.Now
-			list = append(list, a)
 			return err
 		})
 	})

@@ -92,12 +92,8 @@ func findAgent(ctx context.Context, t db.Tx, condition string, args ...any) (gat
 	return a, nil
 }
 
-func (s *Agents) readAgent(ctx context.Context, condition string, args ...any) (a gateway.Agent, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		a, err = findAgent(ctx, t, condition, args...)
-		return err
-	})
-	return a, err
+func (s *Agents) readAgent(ctx context.Context, condition string, args ...any) (gateway.Agent, error) {
+	return db.Read(ctx, s.db, func(t db.Tx) (gateway.Agent, error) { return findAgent(ctx, t, condition, args...) })
 }
 
 // AgentByKey finds the agent whose present or next key it is, unless it is revoked.
@@ -114,23 +110,18 @@ func (s *Agents) AgentByUID(ctx context.Context, uid string) (gateway.Agent, err
 }
 
 // LinkedAgents returns every agent that has a public key and is not revoked.
-func (s *Agents) LinkedAgents(ctx context.Context) (list []gateway.Agent, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		list = nil
-		var uids []string
-		if err := t.Each(ctx, "SELECT uid FROM agent WHERE revoked = 0 AND public_key <> '' ORDER BY id", nil, db.Collect(&uids)); err != nil {
-			return err
-		}
+func (s *Agents) LinkedAgents(ctx context.Context) ([]gateway.Agent, error) {
+	return db.Read(ctx, s.db, func(t db.Tx) (list []gateway.Agent, err error) {
+		uids, err := db.Column[string](ctx, t, "SELECT uid FROM agent WHERE revoked = 0 AND public_key <> '' ORDER BY id")
 		for _, uid := range uids {
 			a, err := findAgent(ctx, t, "uid = ?", uid)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			list = append(list, a)
 		}
-		return nil
+		return list, err
 	})
-	return list, err
 }
 
 // BeginSession gives an agent a new epoch and keeps what the session says.

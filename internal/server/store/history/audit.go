@@ -2,7 +2,6 @@ package history
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 
@@ -23,13 +22,13 @@ const auditColumns = `audit.id, audit.at, audit.actor_type, audit.actor_id, audi
 	audit.object_type, audit.object_id, audit.scope, audit.reason, audit.before_text, audit.after_text, audit.outcome, audit.message,
 	audit.prev_hash, audit.hash`
 
-func scanAudit(rows *sql.Rows, e *api.AuditEntry, more ...any) error {
+func scanAudit(row db.Row, e *api.AuditEntry) error {
 	var before, after string
-	err := rows.Scan(append([]any{
+	err := row.Scan(
 		&e.ID, db.Instant(&e.At), &e.Actor.Type, &e.Actor.ID, &e.IP, &e.UserAgent, &e.RequestID, &e.Action,
 		&e.Object.Type, &e.Object.ID, (*string)(&e.Object.Scope), &e.Reason, &before, &after, &e.Outcome, &e.Message,
 		&e.PrevHash, &e.Hash,
-	}, more...)...)
+	)
 	e.Before, e.After = db.Raw(before), db.Raw(after)
 	return err
 }
@@ -82,18 +81,8 @@ func (s *Audit) AppendAudit(ctx context.Context, key string, e audit.Entry) (wri
 }
 
 // AuditEntries gives entries with an ID above after, in order of ID.
-func (s *Audit) AuditEntries(ctx context.Context, after int64, limit int) (list []audit.Entry, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		list = nil
-		query := "SELECT " + auditColumns + " FROM audit WHERE id > ? ORDER BY id LIMIT ?"
-		return t.Each(ctx, query, []any{after, limit}, func(rows *sql.Rows) error {
-			var e audit.Entry
-			err := scanAudit(rows, &e)
-			list = append(list, e)
-			return err
-		})
-	})
-	return list, err
+func (s *Audit) AuditEntries(ctx context.Context, after int64, limit int) ([]audit.Entry, error) {
+	return db.All(ctx, s.db, "SELECT "+auditColumns+" FROM audit WHERE id > ? ORDER BY id LIMIT ?", []any{after, limit}, scanAudit)
 }
 
 // AuditHead is the newest entry's place, or that of the anchor where no entry
@@ -106,12 +95,8 @@ func (s *Audit) AuditAnchor(ctx context.Context) (audit.Head, error) {
 	return s.place(ctx, placeAnchor)
 }
 
-func (s *Audit) place(ctx context.Context, which string) (h audit.Head, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		h, err = readPlace(ctx, t, which)
-		return err
-	})
-	return h, err
+func (s *Audit) place(ctx context.Context, which string) (audit.Head, error) {
+	return db.Read(ctx, s.db, func(t db.Tx) (audit.Head, error) { return readPlace(ctx, t, which) })
 }
 
 func readPlace(ctx context.Context, t db.Tx, which string) (h audit.Head, err error) {
@@ -160,49 +145,36 @@ func (s *Audit) PruneAudit(ctx context.Context, through audit.Head) error {
 
 // ListAudit gives the entries that the filter lets through: the newest first,
 // unless Sort is "id".
-func (s *Audit) ListAudit(ctx context.Context, visible rbac.Filter, filter api.AuditFilter) (page api.Page[api.AuditEntry], err error) {
+func (s *Audit) ListAudit(ctx context.Context, visible rbac.Filter, filter api.AuditFilter) (api.Page[api.AuditEntry], error) {
 	w := &db.Where{}
 	entries := db.Guarded{Name: "audit", Of: api.TypeAudit, Kind: api.TypeAudit, Number: true}
 	w.Permitted(entries, visible)
 	w.Options(entries, api.ListOptions{Scope: filter.Scope, Search: filter.Search},
 		"audit.action", "audit.object_id", "audit.actor_id", "audit.message", "audit.reason")
-	for column, value := range map[string]string{
-		"audit.actor_id": filter.Actor, "audit.object_type": filter.ObjectType, "audit.object_id": filter.ObjectID,
-		"audit.outcome": filter.Outcome, "audit.request_id": filter.RequestID,
-	} {
-		if value != "" {
-			w.And(column+" = ?", value)
-		}
-	}
+	w.Is("audit.actor_id", filter.Actor)
+	w.Is("audit.object_type", filter.ObjectType)
+	w.Is("audit.object_id", filter.ObjectID)
+	w.Is("audit.outcome", filter.Outcome)
+	w.Is("audit.request_id", filter.RequestID)
 	if filter.ID != 0 {
 		w.And("audit.id = ?", filter.ID)
 	}
 	if strings.HasSuffix(filter.Action, ".") {
 		w.Like("audit.action", "", filter.Action, "%")
-	} else if filter.Action != "" {
-		w.And("audit.action = ?", filter.Action)
+	} else {
+		w.Is("audit.action", filter.Action)
 	}
-	if !filter.From.IsZero() {
-		w.And("audit.at >= ?", filter.From)
-	}
-	if !filter.To.IsZero() {
-		w.And("audit.at < ?", filter.To)
-	}
+	w.Between("audit.at", filter.From, filter.To)
 	if filter.Sort == "" {
 		filter.Sort = "-id"
 	}
 	if filter.Sort != "id" && filter.Sort != "-id" {
-		return page, db.Invalid("sort", "sort by %.80q: it can be id or -id", filter.Sort)
+		return api.Page[api.AuditEntry]{}, db.Invalid("sort", "sort by %.80q: it can be id or -id", filter.Sort)
 	}
 	// The number is sorted by as itself, the text of it never.
 	filter.Sort = strings.Replace(filter.Sort, "id", "number", 1)
-	order, err := db.NewOrder(filter.ListOptions, "audit.hash", map[string]string{"number": "audit.id"})
-	if err != nil {
-		return page, err
-	}
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		page, err = db.ReadPage(ctx, t, "audit", auditColumns, w, order, scanAudit, func(e *api.AuditEntry) string { return e.Hash })
-		return err
-	})
-	return page, err
+	return db.List[api.AuditEntry]{
+		Table: "audit", Columns: auditColumns, ID: "audit.hash", Sorts: map[string]string{"number": "audit.id"},
+		Scan: scanAudit, Key: func(e *api.AuditEntry) string { return e.Hash },
+	}.Page(ctx, s.db, w, filter.ListOptions)
 }

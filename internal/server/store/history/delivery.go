@@ -2,7 +2,6 @@ package history
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 
@@ -17,7 +16,7 @@ const maxDeliveries = 200_000
 
 // ListDeliveries reads the operations of a time that changed something or
 // failed, and those of the lookback before it, in the order of their end.
-func (s *Ledger) ListDeliveries(ctx context.Context, visible rbac.Filter, f api.LedgerFilter, lookback time.Duration) (list []dora.Operation, err error) {
+func (s *Ledger) ListDeliveries(ctx context.Context, visible rbac.Filter, f api.LedgerFilter, lookback time.Duration) ([]dora.Operation, error) {
 	w := &db.Where{}
 	f.From = f.From.Add(-lookback)
 	narrowLedger(w, visible, f)
@@ -26,17 +25,12 @@ func (s *Ledger) ListDeliveries(ctx context.Context, visible rbac.Filter, f api.
 		ledger_entry.automatic, ledger_entry.revisions, ledger_entry.created + ledger_entry.changed + ledger_entry.deleted, ledger_entry.committed_at,
 		ledger_entry.detected_at, ledger_entry.rendered_at, ledger_entry.applied_at, ledger_entry.finished_at, ledger_entry.healthy_at
 		FROM ledger_entry` + w.String() + " ORDER BY ledger_entry.finished_at, ledger_entry.number LIMIT ?"
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		list = nil
-		return t.Each(ctx, query, append(append([]any(nil), w.Args...), maxDeliveries+1), func(rows *sql.Rows) error {
-			var o dora.Operation
-			var changed int64
-			err := rows.Scan(&o.Application, &o.Service, &o.Environment, &o.ArgoProject, &o.Scope, &o.Action, &o.Phase, &o.Automatic, &o.Revision, &changed,
-				db.Instant(&o.Committed), db.Instant(&o.Detected), db.Instant(&o.Rendered), db.Instant(&o.Applied), db.Instant(&o.Finished), db.Instant(&o.Healthy))
-			o.Changed = changed > 0
-			list = append(list, o)
-			return err
-		})
+	list, err := db.All(ctx, s.db, query, append(w.Args, maxDeliveries+1), func(row db.Row, o *dora.Operation) error {
+		var changed int64
+		err := row.Scan(&o.Application, &o.Service, &o.Environment, &o.ArgoProject, &o.Scope, &o.Action, &o.Phase, &o.Automatic, &o.Revision, &changed,
+			db.Instant(&o.Committed), db.Instant(&o.Detected), db.Instant(&o.Rendered), db.Instant(&o.Applied), db.Instant(&o.Finished), db.Instant(&o.Healthy))
+		o.Changed = changed > 0
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read what was delivered: %w", err)

@@ -3,10 +3,10 @@ package history
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -131,7 +131,7 @@ func (w *recording) record(ctx context.Context, r gateway.Record) error {
 	for _, o := range set {
 		rows = append(rows, []any{number, o.name, o.blob, o.hook, o.verb, o.outcome})
 	}
-	if err := insertRows(ctx, w.Tx, "ledger_object (entry, object, blob, hook, verb, outcome)", rows); err != nil {
+	if err := w.Insert(ctx, "ledger_object (entry, object, blob, hook, verb, outcome)", rows, ""); err != nil {
 		return err
 	}
 	w.bytes += int64(len(rows)) * rowSize
@@ -262,13 +262,8 @@ func (w *recording) objects(ctx context.Context, d *api.LedgerDetail) ([]placed,
 func (w *recording) names(ctx context.Context, keys map[string]api.LedgerKey) (map[string]int64, error) {
 	found := make(map[string]int64, len(keys))
 	all := sortedKeys(keys)
-	err := w.among(ctx, "SELECT key, number FROM ledger_name WHERE agent = ? AND key IN ", all, func(rows *sql.Rows) error {
-		var key string
-		var n int64
-		err := rows.Scan(&key, &n)
-		found[key] = n
-		return err
-	})
+	query := "SELECT key, number FROM ledger_name WHERE agent = ? AND key IN (LIST)"
+	err := w.EachOf(ctx, query, []any{w.uid}, all, db.Pair(func(key string, n int64) { found[key] = n }))
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +277,7 @@ func (w *recording) names(ctx context.Context, keys map[string]api.LedgerKey) (m
 		rows = append(rows, []any{found[key], w.uid, key, k.Group, k.Kind, k.Namespace, k.Name})
 		w.bytes += int64(2*len(key)) + rowSize
 	}
-	return found, insertRows(ctx, w.Tx, "ledger_name (number, agent, key, api_group, kind, namespace, name)", rows)
+	return found, w.Insert(ctx, "ledger_name (number, agent, key, api_group, kind, namespace, name)", rows, "")
 }
 
 // number gives a number to each of all that has none in found, and says which these are.
@@ -302,17 +297,17 @@ func (w *recording) number(ctx context.Context, all []string, found map[string]i
 func (w *recording) blobs(ctx context.Context, hashes map[string]bool) (map[string]int64, error) {
 	found := make(map[string]int64, len(hashes))
 	all := sortedKeys(hashes)
-	err := w.among(ctx, "SELECT hash, number, CASE WHEN content = '' THEN 1 ELSE 0 END FROM ledger_blob WHERE agent = ? AND hash IN ", all,
-		func(rows *sql.Rows) error {
-			var hash string
-			var n, lacking int64
-			err := rows.Scan(&hash, &n, &lacking)
-			found[hash] = n
-			if lacking != 0 {
-				w.lack(hash)
-			}
-			return err
-		})
+	query := "SELECT hash, number, CASE WHEN content = '' THEN 1 ELSE 0 END FROM ledger_blob WHERE agent = ? AND hash IN (LIST)"
+	err := w.EachOf(ctx, query, []any{w.uid}, all, func(row db.Row) error {
+		var hash string
+		var n, lacking int64
+		err := row.Scan(&hash, &n, &lacking)
+		found[hash] = n
+		if lacking != 0 {
+			w.lack(hash)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -326,35 +321,13 @@ func (w *recording) blobs(ctx context.Context, hashes map[string]bool) (map[stri
 		w.lack(hash)
 		w.bytes += int64(len(hash)) + rowSize
 	}
-	return found, insertRows(ctx, w.Tx, "ledger_blob (number, agent, hash, content, size, images)", rows)
+	return found, w.Insert(ctx, "ledger_blob (number, agent, hash, content, size, images)", rows, "")
 }
 
 func (w *recording) lack(hash string) {
 	if !slices.Contains(w.answer.Lacks, hash) {
 		w.answer.Lacks = append(w.answer.Lacks, hash)
 	}
-}
-
-// among runs a query for parts of a list, each behind it in brackets.
-func (w *recording) among(ctx context.Context, query string, list []string, scan func(*sql.Rows) error) error {
-	for part := range slices.Chunk(list, db.Chunk) {
-		if err := w.Each(ctx, query+"("+db.Marks(len(part))+")", append([]any{w.uid}, db.Anys(part)...), scan); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// insert writes rows, many at a time.
-func insertRows(ctx context.Context, t db.Tx, into string, rows [][]any) error {
-	for part := range slices.Chunk(rows, db.RowsAtOnce) {
-		line := "(" + db.Marks(len(part[0])) + ")"
-		_, err := t.Exec(ctx, "INSERT INTO "+into+" VALUES "+strings.Repeat(line+", ", len(part)-1)+line, slices.Concat(part...)...)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // healthy notes when applications became healthy.
@@ -382,35 +355,21 @@ func (w *recording) healthy(ctx context.Context, list []agentapi.Healthy) error 
 
 // known says which records are not there.
 func (w *recording) known(ctx context.Context, ids []string) error {
-	for part := range slices.Chunk(ids, db.Chunk) {
-		named := make([]string, 0, len(part))
-		for _, id := range part {
-			named = append(named, entryID(w.uid, id))
-		}
-		there := map[string]bool{}
-		err := w.among(ctx, "SELECT entry FROM ledger_entry WHERE agent = ? AND entry IN ", named, func(rows *sql.Rows) error {
-			var id string
-			err := rows.Scan(&id)
-			there[id] = true
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		for i, id := range part {
-			if !there[named[i]] {
-				w.answer.Unknown = append(w.answer.Unknown, id)
-			}
+	named := make([]string, len(ids))
+	for i, id := range ids {
+		named[i] = entryID(w.uid, id)
+	}
+	var found []string
+	if err := w.EachOf(ctx, "SELECT entry FROM ledger_entry WHERE agent = ? AND entry IN (LIST)", []any{w.uid}, named, db.Texts(&found)); err != nil {
+		return err
+	}
+	there := db.Set(found)
+	for i, id := range ids {
+		if !there[named[i]] {
+			w.answer.Unknown = append(w.answer.Unknown, id)
 		}
 	}
 	return nil
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
-}
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

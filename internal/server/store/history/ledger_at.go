@@ -2,7 +2,6 @@ package history
 
 import (
 	"context"
-	"database/sql"
 	"slices"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -20,35 +19,33 @@ const later = "l.id = ledger_entry.id AND (l.finished_at > ledger_entry.finished
 // LedgerAt gives what ran at filter.To, for each application that the filter
 // lets through: what its last whole deployment before that rendered, and what
 // later operations changed in parts of it. From is of no account.
-func (s *Ledger) LedgerAt(ctx context.Context, visible rbac.Filter, filter api.LedgerFilter) (page api.Page[api.LedgerState], err error) {
+func (s *Ledger) LedgerAt(ctx context.Context, visible rbac.Filter, filter api.LedgerFilter) (api.Page[api.LedgerState], error) {
 	at := db.Micros(filter.To)
 	filter.To, filter.From = db.Moment(at+1), db.Moment(0)
 	w := &db.Where{}
 	narrowLedger(w, visible, filter)
 	w.And("ledger_entry.whole = 1 AND ledger_entry.phase = 'Succeeded' AND ledger_entry.action <> ?", api.LedgerDelete)
 	w.And("NOT EXISTS (SELECT 1 FROM ledger_entry l WHERE "+later+" AND l.whole = 1 AND l.phase = 'Succeeded' AND l.finished_at <= ?)", at)
-	order, err := db.NewOrder(filter.ListOptions, "ledger_entry.id", map[string]string{"application": "ledger_entry.id"})
-	if err != nil {
-		return page, err
-	}
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		page, err = db.ReadPage(ctx, t, "ledger_entry", LedgerColumns, w, order,
-			func(rows *sql.Rows, state *api.LedgerState, more ...any) error {
+	return db.Read(ctx, s.db, func(t db.Tx) (api.Page[api.LedgerState], error) {
+		page, err := db.List[api.LedgerState]{
+			Table: "ledger_entry", Columns: LedgerColumns, ID: "ledger_entry.id", Sorts: map[string]string{"application": "ledger_entry.id"},
+			Scan: func(row db.Row, state *api.LedgerState) error {
 				var b LedgerBody
-				err := ScanLedger(rows, &b, more...)
+				err := ScanLedger(row, &b)
 				state.Entry = b.LedgerEntry
 				return err
-			}, func(state *api.LedgerState) string {
+			},
+			Key: func(state *api.LedgerState) string {
 				return api.ItemID(state.Entry.Agent, state.Entry.Namespace, state.Entry.Name)
-			})
+			},
+		}.In(ctx, t, w, filter.ListOptions)
 		for i := range page.Items {
 			if err == nil {
 				err = stateAt(ctx, t, &page.Items[i], at)
 			}
 		}
-		return err
+		return page, err
 	})
-	return page, err
 }
 
 // LedgerAfter is the cursor of a page of LedgerAt, by id, that begins behind an
@@ -66,13 +63,7 @@ func stateAt(ctx context.Context, t db.Tx, state *api.LedgerState, at int64) err
 	objects = slices.DeleteFunc(objects, func(o api.LedgerObject) bool { return o.Hook })
 	query := `SELECT l.entry FROM ledger_entry JOIN ledger_entry l ON ` + later + ` WHERE ledger_entry.entry = ? AND l.finished_at <= ?
 		AND l.action <> ? AND (l.whole = 0 OR l.phase <> 'Succeeded') ORDER BY l.finished_at, l.number LIMIT ?`
-	err = t.Each(ctx, query, []any{state.Entry.ID, at, api.LedgerDryRun, mostLater}, func(rows *sql.Rows) error {
-		var id string
-		err := rows.Scan(&id)
-		state.Later = append(state.Later, id)
-		return err
-	})
-	if err != nil {
+	if state.Later, err = db.Column[string](ctx, t, query, state.Entry.ID, at, api.LedgerDryRun, mostLater); err != nil {
 		return err
 	}
 	touched := state.Later[:0]
@@ -96,11 +87,11 @@ func overlay(ctx context.Context, t db.Tx, id string, objects *[]api.LedgerObjec
 		CASE WHEN b.content = '' THEN 1 ELSE 0 END
 		FROM ledger_entry e JOIN ledger_object o ON o.entry = e.number JOIN ledger_name n ON n.number = o.object LEFT JOIN ledger_blob b ON b.number = o.blob
 		WHERE e.entry = ? AND o.verb <> '' AND o.hook = 0 AND o.outcome = 'Succeeded'`
-	err = t.Each(ctx, query, []any{id}, func(rows *sql.Rows) error {
+	err = t.Each(ctx, query, []any{id}, func(row db.Row) error {
 		var o api.LedgerObject
 		var verb string
 		var lacking int64
-		if err := rows.Scan(&o.Group, &o.Kind, &o.Namespace, &o.Name, &verb, &o.Hash, db.Decode(&o.Images), &lacking); err != nil {
+		if err := row.Scan(&o.Group, &o.Kind, &o.Namespace, &o.Name, &verb, &o.Hash, db.Decode(&o.Images), &lacking); err != nil {
 			return err
 		}
 		o.Lacking = lacking != 0

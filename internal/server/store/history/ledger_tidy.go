@@ -2,7 +2,7 @@ package history
 
 import (
 	"context"
-	"database/sql"
+	"slices"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -27,12 +27,7 @@ type LedgerLimits struct {
 // does not count. It returns how many entries it removed.
 func (s *Ledger) PruneLedger(ctx context.Context, limits LedgerLimits) (removed int64, err error) {
 	for {
-		var n int64
-		err := s.db.Write(ctx, func(t db.Tx) error {
-			var err error
-			n, err = pruneLedger(ctx, t, limits)
-			return err
-		})
+		n, err := db.Write(ctx, s.db, func(t db.Tx) (int64, error) { return pruneLedger(ctx, t, limits) })
 		removed += n
 		if err != nil || n == 0 {
 			return removed, err
@@ -42,14 +37,10 @@ func (s *Ledger) PruneLedger(ctx context.Context, limits LedgerLimits) (removed 
 
 func pruneLedger(ctx context.Context, t db.Tx, limits LedgerLimits) (int64, error) {
 	var numbers []any
-	pick := func(condition string, args ...any) error {
+	pick := func(condition string, args ...any) (err error) {
 		query := "SELECT number FROM ledger_entry WHERE " + condition + " ORDER BY finished_at, number LIMIT ?"
-		return t.Each(ctx, query, append(args, prunedAtOnce), func(rows *sql.Rows) error {
-			var n int64
-			err := rows.Scan(&n)
-			numbers = append(numbers, n)
-			return err
-		})
+		numbers, err = db.Column[any](ctx, t, query, append(args, prunedAtOnce)...)
+		return err
 	}
 	if !limits.Before.IsZero() {
 		err := pick(`finished_at < ? AND (action = ? OR EXISTS (SELECT 1 FROM ledger_entry l WHERE `+later+` AND l.whole = 1 AND l.phase = 'Succeeded'))`,
@@ -88,19 +79,12 @@ func dropLedger(ctx context.Context, t db.Tx, numbers []any) error {
 	if err != nil {
 		return err
 	}
-	var blobs, names []any
-	collect := func(into *[]any) func(*sql.Rows) error {
-		return func(rows *sql.Rows) error {
-			var n int64
-			err := rows.Scan(&n)
-			*into = append(*into, n)
-			return err
-		}
-	}
-	if err := t.Each(ctx, "SELECT DISTINCT blob FROM ledger_object WHERE entry IN "+in, clone(numbers), collect(&blobs)); err != nil {
+	blobs, err := db.Column[any](ctx, t, "SELECT DISTINCT blob FROM ledger_object WHERE entry IN "+in, clone(numbers)...)
+	if err != nil {
 		return err
 	}
-	if err := t.Each(ctx, "SELECT DISTINCT object FROM ledger_object WHERE entry IN "+in, clone(numbers), collect(&names)); err != nil {
+	names, err := db.Column[any](ctx, t, "SELECT DISTINCT object FROM ledger_object WHERE entry IN "+in, clone(numbers)...)
+	if err != nil {
 		return err
 	}
 	rows, err := t.Exec(ctx, "DELETE FROM ledger_object WHERE entry IN "+in, clone(numbers)...)
@@ -130,9 +114,7 @@ func dropLedger(ctx context.Context, t db.Tx, numbers []any) error {
 // dropUnused removes those rows that no object refers to by a column, and
 // returns what they took.
 func dropUnused(ctx context.Context, t db.Tx, table, column, size string, numbers []any) (bytes int64, err error) {
-	for len(numbers) > 0 {
-		part := numbers[:min(len(numbers), db.Chunk)]
-		numbers = numbers[len(part):]
+	for part := range slices.Chunk(numbers, db.Chunk) {
 		condition := " WHERE number IN (" + db.Marks(len(part)) + ") AND NOT EXISTS (SELECT 1 FROM ledger_object o WHERE o." + column + " = " + table + ".number)"
 		var n int64
 		query := "SELECT COALESCE(SUM(" + size + "), 0) + COUNT(*) * ? FROM " + table + condition
@@ -147,4 +129,4 @@ func dropUnused(ctx context.Context, t db.Tx, table, column, size string, number
 	return bytes, nil
 }
 
-func clone(args []any) []any { return append([]any(nil), args...) }
+func clone(args []any) []any { return slices.Clone(args) }

@@ -11,24 +11,21 @@ import (
 
 // DeleteHome deletes an organization or a project as Delete does, and returns
 // the agents that went with it: whoever calls this cuts their connections next.
-func DeleteHome[T any](ctx context.Context, e entity.Entities[T], id string, options api.DeleteOptions) (gone []*api.Agent, err error) {
-	err = e.DB.Write(ctx, func(t db.Tx) error {
+func DeleteHome[T any](ctx context.Context, e entity.Entities[T], id string, options api.DeleteOptions) ([]*api.Agent, error) {
+	return db.Write(ctx, e.DB, func(t db.Tx) ([]*api.Agent, error) {
 		// Until the end of the transaction nobody makes an agent in it.
 		v, err := e.Kind.Lock(ctx, t, id)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		condition, args := db.CompileScope("scope", db.ScopeOf(e.Kind.Meta(v).Scope))
-		if gone, err = fleet.AgentKind().Query(ctx, t, " WHERE "+condition, args...); err != nil {
-			return err
+		gone, err := fleet.AgentKind().Query(ctx, t, " WHERE "+condition, args...)
+		if err != nil {
+			return nil, err
 		}
 		if err := e.Kind.Remove(ctx, t, id, options); err != nil {
-			return err
+			return nil, err
 		}
-		return entity.PolicyChanged(ctx, t, "")
+		return gone, entity.PolicyChanged(ctx, t, "")
 	})
-	if err != nil {
-		return nil, err
-	}
-	return gone, nil
 }

@@ -16,9 +16,7 @@ import (
 func organizations() *entity.Kind[api.Organization] {
 	return &entity.Kind[api.Organization]{
 		Table: "organization", Noun: "organization", Kind: api.TypeOrganization,
-		Meta:  func(o *api.Organization) *api.Meta { return &o.Meta },
-		ID:    func(o *api.Organization) string { return o.Name },
-		Sorts: entity.Sorts("organization"),
+		ID: func(o *api.Organization) string { return o.Name },
 		Home: func(o *api.Organization) (api.Scope, error) {
 			own := api.OrgScope(o.Name)
 			if o.Scope != api.ScopeAccount && o.Scope != own {

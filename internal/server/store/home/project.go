@@ -2,23 +2,21 @@ package home
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/store/db"
 	"github.com/slipway-gitops/slipway/internal/server/store/delivery"
 	"github.com/slipway-gitops/slipway/internal/server/store/entity"
+	"github.com/slipway-gitops/slipway/internal/server/store/fleet"
 )
 
 func projects() *entity.Kind[api.Project] {
 	return &entity.Kind[api.Project]{
 		Table: "project", Noun: "project", Kind: api.TypeProject,
-		Meta: func(p *api.Project) *api.Meta { return &p.Meta },
-		ID:   func(p *api.Project) string { return api.ProjectID(p.Organization, p.Name) },
+		ID: func(p *api.Project) string { return api.ProjectID(p.Organization, p.Name) },
 		Fixed: func(p *api.Project) []entity.Column {
 			return []entity.Column{{Name: "organization", Value: p.Organization, Into: &p.Organization}}
 		},
-		Sorts: entity.Sorts("project"),
 		Home: func(p *api.Project) (api.Scope, error) {
 			if p.Organization == "" {
 				p.Organization = p.Scope.Org()
@@ -44,14 +42,8 @@ func projects() *entity.Kind[api.Project] {
 			if err != nil {
 				return nil, err
 			}
-			query := "SELECT agent, argo_project FROM mapping WHERE project = ? ORDER BY agent, argo_project LIMIT 100"
-			err = t.Each(ctx, query, []any{p.ID}, func(rows *sql.Rows) error {
-				var agent, argoProject string
-				err := rows.Scan(&agent, &argoProject)
-				all = append(all, api.Ref{Type: "mapping", ID: agent + "/" + argoProject})
-				return err
-			})
-			return all, err
+			mappings, err := fleet.MappingRefs(ctx, t, "project = ?", p.ID)
+			return append(all, mappings...), err
 		},
 		Release: func(ctx context.Context, t db.Tx, p *api.Project) error {
 			if err := clearScope(ctx, t, api.ProjectScope(p.Organization, p.Name)); err != nil {

@@ -1,8 +1,8 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -20,17 +20,16 @@ const applicationColumns = `item.id, item.agent_id, item.namespace, item.name, i
 	item.conditions, item.finished_at, item.changed_at, item.stale_since, item.service, item.environment,
 	item.held, item.drift_since, ` + deployedVersion + ", " + itemAge
 
-func scanApplication(rows interface{ Scan(...any) error }, a *api.Application, more ...any) error {
+func scanApplication(row db.Row, a *api.Application) error {
 	var namespace string
 	var finished, heard time.Time
 	var away int64
-	into := []any{
+	err := row.Scan(
 		&a.ID, &a.Agent, &a.Namespace, &a.Name, (*string)(&a.Scope), &a.ArgoProject, db.Decode(&a.Labels), &a.Sync, &a.Health,
 		&a.Phase, &a.Message, &a.Revision, &a.RepoURL, &a.Path, &a.Destination, &namespace, &a.AutoSync,
 		db.Decode(&a.Conditions), db.Instant(&finished), db.Instant(&a.UpdatedAt), db.Instant(&a.StaleSince), &a.Service, &a.Environment,
-		&a.Held, db.Instant(&a.DriftSince), &a.Version, db.Number64(func(n int64) { away = n }), db.Instant(&heard),
-	}
-	err := rows.Scan(append(into, more...)...)
+		&a.Held, db.Instant(&a.DriftSince), &a.Version, &away, db.Instant(&heard),
+	)
 	a.Age = ageOf(a.StaleSince, a.UpdatedAt, away != 0, heard)
 	if namespace != "" {
 		a.Destination += "/" + namespace
@@ -64,53 +63,29 @@ func (s *Fleet) ListApplications(ctx context.Context, visible rbac.Filter, filte
 	}, filter.ListOptions)
 }
 
-// listItems reads a page of items.
-func listItems[T any](
-	ctx context.Context, s *db.DB, w *db.Where, options api.ListOptions, columns string,
-	scan func(*sql.Rows, *T, ...any) error, id func(*T) string,
-) (page api.Page[T], err error) {
-	order, err := db.NewOrder(options, "item.id", itemSorts())
-	if err != nil {
-		return page, err
-	}
-	err = s.Read(ctx, func(t db.Tx) error {
-		page, err = db.ReadPage(ctx, t, "item", columns, w, order, scan, id)
-		return err
-	})
-	return page, err
-}
-
 // GetApplication reads one with its resource.
-func (s *Items) GetApplication(ctx context.Context, agent, namespace, name string) (detail api.ApplicationDetail, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		id := api.ItemID(agent, namespace, name)
-		query := "SELECT " + applicationColumns + ", item.body FROM item WHERE item.kind = ? AND item.id = ?"
-		err := t.Row(ctx, query, []any{api.KindApplication, id}, func(rows *sql.Rows) error {
-			var body string
-			err := scanApplication(rows, &detail.Application, &body)
-			detail.Resource = json.RawMessage(body)
-			return err
-		})
-		if db.IsNotFound(err) {
-			return db.NotFound("application", id)
-		}
+func (s *Items) GetApplication(ctx context.Context, agent, namespace, name string) (api.ApplicationDetail, error) {
+	id := api.ItemID(agent, namespace, name)
+	query := "SELECT " + applicationColumns + ", item.body FROM item WHERE item.kind = ? AND item.id = ?"
+	return db.Get(ctx, s.db, "application", id, query, []any{api.KindApplication, id}, func(row db.Row, detail *api.ApplicationDetail) error {
+		var body string
+		err := scanApplication(row.With(&body), &detail.Application)
+		detail.Resource = json.RawMessage(body)
 		return err
 	})
-	return detail, err
 }
 
 const genericColumns = `item.agent_id, item.agent, item.kind, item.namespace, item.name, item.scope, item.argo_project, item.labels, item.body,
 	item.hash, item.changed_at, item.stale_since, ` + itemAge
 
-func scanItem(rows *sql.Rows, i *api.Item, more ...any) error {
+func scanItem(row db.Row, i *api.Item) error {
 	var body string
 	var heard time.Time
 	var away int64
-	into := []any{
+	err := row.Scan(
 		&i.Agent, &i.AgentUID, &i.Kind, &i.Namespace, &i.Name, (*string)(&i.Scope), &i.ArgoProject, db.Decode(&i.Labels), &body,
-		&i.Hash, db.Instant(&i.UpdatedAt), db.Instant(&i.StaleSince), db.Number64(func(n int64) { away = n }), db.Instant(&heard),
-	}
-	err := rows.Scan(append(into, more...)...)
+		&i.Hash, db.Instant(&i.UpdatedAt), db.Instant(&i.StaleSince), &away, db.Instant(&heard),
+	)
 	i.Age = ageOf(i.StaleSince, i.UpdatedAt, away != 0, heard)
 	if body != "" {
 		i.Resource = json.RawMessage(body)
@@ -122,23 +97,15 @@ func scanItem(rows *sql.Rows, i *api.Item, more ...any) error {
 func (s *Items) ListItems(ctx context.Context, kind string, visible rbac.Filter, filter api.ItemFilter) (api.Page[api.Item], error) {
 	w := &db.Where{}
 	narrowItems(w, kind, filter, visible)
-	return listItems(ctx, s.db, w, filter.ListOptions, genericColumns, scanItem, (*api.Item).ID)
+	return db.List[api.Item]{
+		Table: "item", Columns: genericColumns, ID: "item.id", Sorts: itemSorts(), Scan: scanItem, Key: (*api.Item).ID,
+	}.Page(ctx, s.db, w, filter.ListOptions)
 }
 
 // GetItem reads one item.
-func (s *Items) GetItem(ctx context.Context, kind, agent, namespace, name string) (item api.Item, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		id := api.ItemID(agent, namespace, name)
-		query := "SELECT " + genericColumns + " FROM item WHERE item.kind = ? AND item.id = ?"
-		err := t.Row(ctx, query, []any{kind, id}, func(rows *sql.Rows) error {
-			return scanItem(rows, &item)
-		})
-		if db.IsNotFound(err) {
-			return db.NotFound(kind, id)
-		}
-		return err
-	})
-	return item, err
+func (s *Items) GetItem(ctx context.Context, kind, agent, namespace, name string) (api.Item, error) {
+	id := api.ItemID(agent, namespace, name)
+	return db.Get(ctx, s.db, kind, id, "SELECT "+genericColumns+" FROM item WHERE item.kind = ? AND item.id = ?", []any{kind, id}, scanItem)
 }
 
 // DropItem forgets an item that its agent does not tell of any more. One that it
@@ -148,11 +115,8 @@ func (s *Items) DropItem(ctx context.Context, kind, agent, namespace, name strin
 		var since int64
 		id := api.ItemID(agent, namespace, name)
 		err := t.One(ctx, "SELECT stale_since FROM item WHERE kind = ? AND id = ?", []any{kind, id}, &since)
-		if db.IsNotFound(err) {
-			return db.NotFound(kind, id)
-		}
 		if err != nil {
-			return err
+			return db.Missing(err, kind, id)
 		}
 		if since == 0 {
 			return &db.Refusal{Kind: db.ErrReferenced, Said: api.Error{
@@ -173,7 +137,7 @@ func (s *Items) DropItem(ctx context.Context, kind, agent, namespace, name strin
 
 // ItemReferences are the applications that use a repository, a cluster or an
 // Argo project: as many as an error names.
-func (s *Items) ItemReferences(ctx context.Context, item api.Item) (refs []api.Ref, err error) {
+func (s *Items) ItemReferences(ctx context.Context, item api.Item) ([]api.Ref, error) {
 	w := &db.Where{}
 	w.And("item.kind = ? AND item.agent_id = ?", api.KindApplication, item.Agent)
 	var setting struct {
@@ -189,26 +153,12 @@ func (s *Items) ItemReferences(ctx context.Context, item api.Item) (refs []api.R
 		}
 		inRepository(w, setting.Fields["url"])
 	case api.KindCluster:
-		w.And("item.destination IN (?, ?)", orName(setting.Fields["name"], item.Name), orName(setting.Fields["server"], item.Name))
+		w.And("item.destination IN (?, ?)", cmp.Or(setting.Fields["name"], item.Name), cmp.Or(setting.Fields["server"], item.Name))
 	default:
 		return nil, nil
 	}
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		refs = nil
-		query := "SELECT item.id, item.scope FROM item" + w.String() + " ORDER BY item.id LIMIT 100"
-		return t.Each(ctx, query, append([]any(nil), w.Args...), func(rows *sql.Rows) error {
-			ref := api.Ref{Type: api.TypeApplication}
-			err := rows.Scan(&ref.ID, (*string)(&ref.Scope))
-			refs = append(refs, ref)
-			return err
-		})
+	return db.All(ctx, s.db, "SELECT item.id, item.scope FROM item"+w.String()+" ORDER BY item.id LIMIT 100", w.Args, func(row db.Row, ref *api.Ref) error {
+		ref.Type = api.TypeApplication
+		return row.Scan(&ref.ID, (*string)(&ref.Scope))
 	})
-	return refs, err
-}
-
-func orName(text, name string) string {
-	if text == "" {
-		return name
-	}
-	return text
 }

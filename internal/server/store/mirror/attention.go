@@ -2,7 +2,6 @@ package mirror
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -76,27 +75,20 @@ func attention(counts map[string]int64, of map[string][]api.AttentionItem, limit
 
 // needing reads the rows of applications, in their order.
 func needing(ctx context.Context, t db.Tx, list []census.Needing, of map[string][]api.AttentionItem) error {
-	ids := make([]string, len(list))
-	for i := range list {
-		ids[i] = list[i].ID
+	ids, kinds, found := make([]string, len(list)), make(map[string]string, len(list)), make(map[string]api.AttentionItem, len(list))
+	for i, n := range list {
+		ids[i], kinds[n.ID] = n.ID, n.Kind
 	}
-	found := make(map[string]api.AttentionItem, len(ids))
-	kinds := make(map[string]string, len(ids))
-	for _, n := range list {
-		kinds[n.ID] = n.Kind
-	}
-	for part := range slices.Chunk(ids, db.Chunk) {
-		query := "SELECT " + applicationColumns + ", item.body FROM item WHERE item.kind = '" + api.KindApplication + "' AND item.id IN (" + db.Marks(len(part)) + ")"
-		err := t.Each(ctx, query, db.Anys(part), func(rows *sql.Rows) error {
-			var a api.Application
-			var body string
-			err := scanApplication(rows, &a, &body)
-			found[a.ID] = needed(kinds[a.ID], &a, json.RawMessage(body))
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("read applications that need attention: %w", err)
-		}
+	query := "SELECT " + applicationColumns + ", item.body FROM item WHERE item.kind = '" + api.KindApplication + "' AND item.id IN (LIST)"
+	err := t.EachOf(ctx, query, nil, ids, func(row db.Row) error {
+		var a api.Application
+		var body string
+		err := scanApplication(row.With(&body), &a)
+		found[a.ID] = needed(kinds[a.ID], &a, json.RawMessage(body))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read applications that need attention: %w", err)
 	}
 	for _, id := range ids {
 		if item, there := found[id]; there {
@@ -176,27 +168,23 @@ func agentsIn(
 	w.Permitted(fleet.AgentKind().Guarded(), visible)
 	w.And("agent.revoked = 0 AND agent.state = ?", state)
 	if filter.Scope != "" {
-		condition, args := db.CompileScope("agent.scope", filter.Scope)
-		w.And(condition, args...)
+		w.Within("agent.scope", filter.Scope)
 	}
-	if filter.Agent != "" {
-		w.And("agent.id = ?", filter.Agent)
-	}
+	w.Is("agent.id", filter.Agent)
 	if err := t.One(ctx, "SELECT COUNT(*) FROM agent"+w.String(), w.Args, &n); err != nil || n == 0 {
 		return nil, n, err
 	}
 	query := "SELECT agent.id, agent.scope, agent.name, agent.message, agent.state_since, agent.heartbeat_at FROM agent" + w.String() + " ORDER BY agent.state_since, agent.id LIMIT ?"
-	err = t.Each(ctx, query, append(slices.Clone(w.Args), limit), func(rows *sql.Rows) error {
-		item := api.AttentionItem{Kind: kind, Object: api.Ref{Type: api.TypeAgent}, What: "The agent is connected, and a part of it is not healthy"}
+	list, err = db.Collect(ctx, t, query, append(slices.Clone(w.Args), limit), func(row db.Row, item *api.AttentionItem) error {
+		item.Kind, item.Object.Type, item.What = kind, api.TypeAgent, "The agent is connected, and a part of it is not healthy"
 		var heard time.Time
-		err := rows.Scan(&item.Object.ID, (*string)(&item.Object.Scope), &item.Name, &item.Message, db.Instant(&item.Since), db.Instant(&heard))
+		err := row.Scan(&item.Object.ID, (*string)(&item.Object.Scope), &item.Name, &item.Message, db.Instant(&item.Since), db.Instant(&heard))
 		item.Agent = item.Object.ID
 		if kind == api.AttentionAway {
 			item.What, item.Since = "The agent is away", heard
 			item.Age = api.Age{Stale: true, AsOf: heard, AgentAway: true}
 		}
 		item.Message = Cut(item.Message, LongestReport)
-		list = append(list, item)
 		return err
 	})
 	return list, n, err

@@ -3,11 +3,11 @@ package mirror
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
-	"github.com/slipway-gitops/slipway/internal/server/store/db"
 	"github.com/slipway-gitops/slipway/internal/server/store/delivery"
 )
 
@@ -52,22 +52,13 @@ func (b *batch) await(ctx context.Context) error {
 	if !b.links || len(b.fresh) == 0 {
 		return nil
 	}
-	keys := make([]agentapi.Key, 0, len(b.fresh))
-	for _, key := range b.fresh {
-		keys = append(keys, key)
+	keys := slices.SortedFunc(maps.Values(b.fresh), func(x, y agentapi.Key) int { return strings.Compare(x.String(), y.String()) })
+	rows := make([][]any, len(keys))
+	for i, key := range keys {
+		rows[i] = []any{b.uid, key.Namespace, key.Name, 0}
 	}
-	slices.SortFunc(keys, func(x, y agentapi.Key) int { return strings.Compare(x.String(), y.String()) })
-	for part := range slices.Chunk(keys, db.RowsAtOnce) {
-		args := make([]any, 0, 3*len(part))
-		for _, key := range part {
-			args = append(args, b.uid, key.Namespace, key.Name)
-		}
-		line := "(?, ?, ?, 0)"
-		_, err := b.Exec(ctx, "INSERT INTO unlinked (agent, namespace, name, tries) VALUES "+strings.Repeat(line+", ", len(part)-1)+line+
-			" ON CONFLICT (agent, namespace, name) DO NOTHING", args...)
-		if err != nil {
-			return fmt.Errorf("note new applications to link: %w", err)
-		}
+	if err := b.Insert(ctx, "unlinked (agent, namespace, name, tries)", rows, " ON CONFLICT (agent, namespace, name) DO NOTHING"); err != nil {
+		return fmt.Errorf("note new applications to link: %w", err)
 	}
 	return nil
 }

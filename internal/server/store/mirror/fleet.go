@@ -2,9 +2,7 @@ package mirror
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
-	"slices"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/census"
@@ -126,20 +124,18 @@ func readApplications(ctx context.Context, t db.Tx, ids []string) ([]api.Applica
 	for i, id := range ids {
 		places[id] = i
 	}
-	for part := range slices.Chunk(ids, db.Chunk) {
-		query := "SELECT " + applicationColumns + " FROM item WHERE item.kind = '" + api.KindApplication + "' AND item.id IN (" + db.Marks(len(part)) + ")"
-		err := t.Each(ctx, query, db.Anys(part), func(rows *sql.Rows) error {
-			var a api.Application
-			err := scanApplication(rows, &a)
-			if at, wanted := places[a.ID]; wanted {
-				out[at] = a
-				delete(places, a.ID)
-			}
-			return err
-		})
-		if err != nil {
-			return nil, fmt.Errorf("read applications: %w", err)
+	query := "SELECT " + applicationColumns + " FROM item WHERE item.kind = '" + api.KindApplication + "' AND item.id IN (LIST)"
+	err := t.EachOf(ctx, query, nil, ids, func(row db.Row) error {
+		var a api.Application
+		err := scanApplication(row, &a)
+		if at, wanted := places[a.ID]; wanted {
+			out[at] = a
+			delete(places, a.ID)
 		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read applications: %w", err)
 	}
 	if len(places) > 0 {
 		return nil, fmt.Errorf("read applications: %d of %d that the copy in memory has are not in the database: restart the server", len(places), len(ids))
@@ -167,10 +163,10 @@ type reader struct{ db.Tx }
 // ReadFleet gives what changed of applications since editions that are known.
 func (t reader) ReadFleet(ctx context.Context, known map[string]int64) (changed []census.Delta, agents []census.Presence, places map[string]census.Place, err error) {
 	places = map[string]census.Place{}
-	err = t.Each(ctx, "SELECT id, type, region FROM environment", nil, func(rows *sql.Rows) error {
+	err = t.Each(ctx, "SELECT id, type, region FROM environment", nil, func(row db.Row) error {
 		var id string
 		var p census.Place
-		err := rows.Scan(&id, &p.Type, &p.Region)
+		err := row.Scan(&id, &p.Type, &p.Region)
 		places[id] = p
 		return err
 	})
@@ -178,10 +174,10 @@ func (t reader) ReadFleet(ctx context.Context, known map[string]int64) (changed 
 		return nil, nil, nil, fmt.Errorf("read environments: %w", err)
 	}
 	query := "SELECT agent.uid, " + awayAgent + ", COALESCE(e.edition, 0), COALESCE(e.dropped, 0) FROM agent LEFT JOIN item_edition e ON e.agent = agent.uid"
-	err = t.Each(ctx, query, nil, func(rows *sql.Rows) error {
+	err = t.Each(ctx, query, nil, func(row db.Row) error {
 		var d census.Delta
 		var dropped, away int64
-		if err := rows.Scan(&d.UID, &away, &d.Edition, &dropped); err != nil {
+		if err := row.Scan(&d.UID, &away, &d.Edition, &dropped); err != nil {
 			return err
 		}
 		agents = append(agents, census.Presence{UID: d.UID, Away: away != 0})
@@ -208,15 +204,15 @@ func readDelta(ctx context.Context, t db.Tx, d *census.Delta, after int64) error
 		after = -1
 	}
 	query := "SELECT " + censusColumns + " FROM item WHERE item.kind = '" + api.KindApplication + "' AND item.agent = ? AND item.edition > ?"
-	return t.Each(ctx, query, []any{d.UID, after}, func(rows *sql.Rows) error {
-		var r census.Row
+	var err error
+	d.Rows, err = db.Collect(ctx, t, query, []any{d.UID, after}, func(row db.Row, r *census.Row) error {
 		var held, stale int64
 		c := &r.Cells
-		err := rows.Scan(&r.ID, &c[census.Name], &c[census.Sync], &c[census.Health], &c[census.Phase], &c[census.Agent], &c[census.Cluster], &c[census.Environment],
+		err := row.Scan(&r.ID, &c[census.Name], &c[census.Sync], &c[census.Health], &c[census.Phase], &c[census.Agent], &c[census.Cluster], &c[census.Environment],
 			&c[census.Service], &c[census.ArgoProject], &c[census.Version], &c[census.Scope], &c[census.Namespace], &c[census.Repo], &c[census.Repos],
 			db.Decode(&r.Labels), &held, &stale, db.Decode(&r.Conditions), &r.DriftSince, &r.FinishedAt, &r.ChangedAt)
 		r.Held, r.Stale = held != 0, stale != 0
-		d.Rows = append(d.Rows, r)
 		return err
 	})
+	return err
 }

@@ -2,7 +2,6 @@ package mirror
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
@@ -12,37 +11,27 @@ import (
 
 // ListInstances gives the pods of the applications that the filter lets through,
 // an entry for each application that has some.
-func (s *Items) ListInstances(ctx context.Context, visible rbac.Filter, filter api.InstanceFilter) (page api.Page[api.Instances], err error) {
+func (s *Items) ListInstances(ctx context.Context, visible rbac.Filter, filter api.InstanceFilter) (api.Page[api.Instances], error) {
 	w := &db.Where{}
 	narrowItems(w, api.KindApplication, filter.ItemFilter, visible)
 	w.And("i.kind = ? AND i.id = item.id", api.KindInstances)
-	for column, value := range map[string]string{"service": filter.Service, "environment": filter.Environment, "id": filter.Application} {
-		if value != "" {
-			w.And("item."+column+" = ?", value)
-		}
-	}
+	w.Is("item.service", filter.Service)
+	w.Is("item.environment", filter.Environment)
+	w.Is("item.id", filter.Application)
 	if filter.Unready {
 		w.And("i.ready < i.total")
 	}
-	order, err := db.NewOrder(filter.ListOptions, "item.id", itemSorts())
-	if err != nil {
-		return page, err
-	}
-	columns := "item.id, item.scope, item.service, item.environment, i.ready, i.total, i.body, i.changed_at, " +
-		"CASE WHEN i.stale_since <> 0 THEN i.stale_since ELSE " + agentAwaySince + " END"
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		page, err = db.ReadPage(ctx, t, "item, item i", columns, w, order, scanInstances, func(v *api.Instances) string { return v.Application })
-		return err
-	})
-	return page, err
+	return db.List[api.Instances]{
+		Table: "item, item i", Columns: "item.id, item.scope, item.service, item.environment, i.ready, i.total, i.body, i.changed_at, " +
+			"CASE WHEN i.stale_since <> 0 THEN i.stale_since ELSE " + agentAwaySince + " END",
+		ID: "item.id", Sorts: itemSorts(), Scan: scanInstances, Key: func(v *api.Instances) string { return v.Application },
+	}.Page(ctx, s.db, w, filter.ListOptions)
 }
 
-func scanInstances(rows *sql.Rows, v *api.Instances, more ...any) error {
+func scanInstances(row db.Row, v *api.Instances) error {
 	var body string
-	into := []any{
-		&v.Application, (*string)(&v.Scope), &v.Service, &v.Environment, &v.Ready, &v.Total, &body, db.Instant(&v.UpdatedAt), db.Instant(&v.StaleSince),
-	}
-	if err := rows.Scan(append(into, more...)...); err != nil {
+	err := row.Scan(&v.Application, (*string)(&v.Scope), &v.Service, &v.Environment, &v.Ready, &v.Total, &body, db.Instant(&v.UpdatedAt), db.Instant(&v.StaleSince))
+	if err != nil {
 		return err
 	}
 	v.Instances = []api.Instance{}

@@ -2,11 +2,9 @@ package mirror
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -77,28 +75,23 @@ func (s *Copies) ApplyItems(ctx context.Context, uid string, epoch, seq int64, i
 // keptItems reads those of some items that are there, by entry.
 func keptItems(ctx context.Context, t db.Tx, uid string, keys []agentapi.Key) (map[string]kept, error) {
 	found := make(map[string]kept, len(keys))
-	for part := range slices.Chunk(keys, db.Chunk) {
-		args := []any{uid}
-		for _, key := range part {
-			args = append(args, key.String())
-		}
-		query := "SELECT entry, hash, scope, labels, stale_since, argo_project, deployed_image, deployed_tag, deployed_chart, deployed_commit, deployed_at, drift_since" +
-			" FROM item WHERE agent = ? AND entry IN (" + db.Marks(len(part)) + ")"
-		err := t.Each(ctx, query, args, func(rows *sql.Rows) error {
-			var entry string
-			var k kept
-			var since int64
-			d := &k.deployed
-			err := rows.Scan(&entry, &k.hash, &k.scope, db.Decode(&k.labels), &since, &k.argoProject, &d.image, &d.tag, &d.chart, &d.commit, &d.at, &k.driftSince)
-			k.stale = since != 0
-			found[entry] = k
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
+	entries := make([]string, len(keys))
+	for i, key := range keys {
+		entries[i] = key.String()
 	}
-	return found, nil
+	const query = "SELECT entry, hash, scope, labels, stale_since, argo_project, deployed_image, deployed_tag, deployed_chart, deployed_commit, deployed_at, drift_since" +
+		" FROM item WHERE agent = ? AND entry IN (LIST)"
+	err := t.EachOf(ctx, query, []any{uid}, entries, func(row db.Row) error {
+		var entry string
+		var k kept
+		var since int64
+		d := &k.deployed
+		err := row.Scan(&entry, &k.hash, &k.scope, db.Decode(&k.labels), &since, &k.argoProject, &d.image, &d.tag, &d.chart, &d.commit, &d.at, &k.driftSince)
+		k.stale = since != 0
+		found[entry] = k
+		return err
+	})
+	return found, err
 }
 
 // applicationOf is the application that instances are of.
@@ -279,17 +272,7 @@ func (b *batch) upsert(ctx context.Context, entries []string) error {
 
 // relabel writes the labels of items whose labels are others than before.
 func (b *batch) relabel(ctx context.Context, entries []string) error {
-	var args []any
-	rows := 0
-	flush := func() error {
-		if rows == 0 {
-			return nil
-		}
-		line := "(?, ?, ?, ?)"
-		_, err := b.Exec(ctx, "INSERT INTO label (type, id, name, value) VALUES "+strings.Repeat(line+", ", rows-1)+line, args...)
-		args, rows = nil, 0
-		return err
-	}
+	var rows [][]any
 	for _, entry := range entries {
 		r := b.last[entry]
 		was := b.stored[entry].labels
@@ -303,15 +286,10 @@ func (b *batch) relabel(ctx context.Context, entries []string) error {
 			}
 		}
 		for name, value := range r.fields.labels {
-			args = append(args, string(r.key.Kind), id, name, value)
-			if rows++; rows == db.Chunk {
-				if err := flush(); err != nil {
-					return err
-				}
-			}
+			rows = append(rows, []any{string(r.key.Kind), id, name, value})
 		}
 	}
-	return flush()
+	return b.Insert(ctx, "label (type, id, name, value)", rows, "")
 }
 
 // removeItems deletes items with their labels.
@@ -328,18 +306,15 @@ func removeItems(ctx context.Context, t db.Tx, uid, agent string, entries []stri
 
 // dropItems deletes the items of a condition with their labels.
 func dropItems(ctx context.Context, t db.Tx, condition string, args ...any) error {
-	var kinds, ids []string
-	err := t.Each(ctx, "SELECT kind, id FROM item WHERE labels <> '' AND "+condition, slices.Clone(args), func(rows *sql.Rows) error {
-		var kind, id string
-		err := rows.Scan(&kind, &id)
-		kinds, ids = append(kinds, kind), append(ids, id)
-		return err
-	})
+	var found [][2]string
+	err := t.Each(ctx, "SELECT kind, id FROM item WHERE labels <> '' AND "+condition, slices.Clone(args), db.Pair(func(kind, id string) {
+		found = append(found, [2]string{kind, id})
+	}))
 	if err != nil {
 		return err
 	}
-	for i := range ids {
-		if _, err := t.Exec(ctx, "DELETE FROM label WHERE type = ? AND id = ?", kinds[i], ids[i]); err != nil {
+	for _, of := range found {
+		if _, err := t.Exec(ctx, "DELETE FROM label WHERE type = ? AND id = ?", of[0], of[1]); err != nil {
 			return err
 		}
 	}
@@ -348,20 +323,14 @@ func dropItems(ctx context.Context, t db.Tx, condition string, args ...any) erro
 }
 
 // Entries returns all that is kept of an agent.
-func (s *Copies) Entries(ctx context.Context, uid string) (list []gateway.Entry, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		list = nil
-		query := "SELECT kind, namespace, name, hash, stale_since FROM item WHERE agent = ? ORDER BY entry"
-		return t.Each(ctx, query, []any{uid}, func(rows *sql.Rows) error {
-			var e gateway.Entry
-			var since int64
-			err := rows.Scan((*string)(&e.Kind), &e.Namespace, &e.Name, &e.Hash, &since)
-			e.Stale = since != 0
-			list = append(list, e)
-			return err
-		})
+func (s *Copies) Entries(ctx context.Context, uid string) ([]gateway.Entry, error) {
+	query := "SELECT kind, namespace, name, hash, stale_since FROM item WHERE agent = ? ORDER BY entry"
+	return db.All(ctx, s.db, query, []any{uid}, func(row db.Row, e *gateway.Entry) error {
+		var since int64
+		err := row.Scan((*string)(&e.Kind), &e.Namespace, &e.Name, &e.Hash, &since)
+		e.Stale = since != 0
+		return err
 	})
-	return list, err
 }
 
 // Reconcile does what follows from an inventory, in one transaction that
@@ -417,11 +386,9 @@ func (s *Copies) Reconcile(ctx context.Context, uid string, epoch int64, r gatew
 
 // markItems says since when an agent does not tell of items.
 func markItems(ctx context.Context, t db.Tx, uid string, entries []string, since, edition int64) error {
-	for part := range slices.Chunk(entries, db.Chunk) {
-		args := append([]any{since, edition, uid}, db.Anys(part)...)
-		if _, err := t.Exec(ctx, "UPDATE item SET stale_since = ?, edition = ? WHERE agent = ? AND entry IN ("+db.Marks(len(part))+")", args...); err != nil {
-			return fmt.Errorf("mark items: %w", err)
-		}
+	err := t.ExecOf(ctx, "UPDATE item SET stale_since = ?, edition = ? WHERE agent = ? AND entry IN (LIST)", []any{since, edition, uid}, entries)
+	if err != nil {
+		return fmt.Errorf("mark items: %w", err)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package mirror
 
 import (
 	"context"
-	"database/sql"
 	"slices"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -19,12 +18,8 @@ const deployedVersion = "COALESCE(NULLIF(item.deployed_tag, ''), NULLIF(item.dep
 func narrowRunning(w *db.Where, applications rbac.Filter, filter api.ServiceFilter) {
 	w.And("item.kind = ?", api.KindApplication)
 	w.Permitted(ItemsOf(api.KindApplication), applications)
-	if filter.Agent != "" {
-		w.And("item.agent_id = ?", filter.Agent)
-	}
-	if filter.Environment != "" {
-		w.And("item.environment = ?", filter.Environment)
-	}
+	w.Is("item.agent_id", filter.Agent)
+	w.Is("item.environment", filter.Environment)
 	for column, value := range map[string]string{"type": filter.Type, "region": filter.Region} {
 		if value != "" {
 			w.And("item.environment IN (SELECT e.id FROM environment e WHERE e."+column+" = ?)", value)
@@ -34,14 +29,12 @@ func narrowRunning(w *db.Where, applications rbac.Filter, filter api.ServiceFilt
 
 // ListServiceRows gives the services that may be seen and have applications that
 // may be seen, with where these run.
-func (s *Items) ListServiceRows(ctx context.Context, visible, applications rbac.Filter, filter api.ServiceFilter) (page api.Page[api.ServiceRow], err error) {
+func (s *Items) ListServiceRows(ctx context.Context, visible, applications rbac.Filter, filter api.ServiceFilter) (api.Page[api.ServiceRow], error) {
 	kept := delivery.Services()
 	w := &db.Where{}
 	w.Permitted(kept.Guarded(), visible)
 	w.Options(kept.Guarded(), filter.ListOptions, "service.name", "service.display_name", "service.description")
-	if filter.Service != "" {
-		w.And("service.id = ?", filter.Service)
-	}
+	w.Is("service.id", filter.Service)
 	// The index item_service has all that this asks of applications.
 	inner := &db.Where{}
 	inner.And("item.service <> ''")
@@ -52,26 +45,24 @@ func (s *Items) ListServiceRows(ctx context.Context, visible, applications rbac.
 		group = " GROUP BY item.service HAVING COUNT(DISTINCT " + deployedVersion + ") > 1 AND COUNT(DISTINCT item.environment) > 1"
 	}
 	w.And("service.id IN (SELECT item.service FROM item"+inner.String()+group+")", inner.Args...)
-	order, err := db.NewOrder(filter.ListOptions, "service.id", kept.Sorts)
-	if err != nil {
-		return page, err
-	}
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		found, err := db.ReadPage(ctx, t, "service", "service.id, service.name, service.display_name, service.scope", w, order,
-			func(rows *sql.Rows, v *api.Service, more ...any) error {
-				return rows.Scan(append([]any{&v.ID, &v.Name, &v.DisplayName, (*string)(&v.Scope)}, more...)...)
-			}, func(v *api.Service) string { return v.ID })
+	return db.Read(ctx, s.db, func(t db.Tx) (page api.Page[api.ServiceRow], err error) {
+		found, err := db.List[api.Service]{
+			Table: "service", Columns: "service.id, service.name, service.display_name, service.scope", ID: "service.id", Sorts: kept.Sorting(),
+			Scan: func(row db.Row, v *api.Service) error {
+				return row.Scan(&v.ID, &v.Name, &v.DisplayName, (*string)(&v.Scope))
+			},
+			Key: func(v *api.Service) string { return v.ID },
+		}.In(ctx, t, w, filter.ListOptions)
 		if err != nil {
-			return err
+			return page, err
 		}
 		page = api.Page[api.ServiceRow]{Items: make([]api.ServiceRow, 0, len(found.Items)), Total: found.Total, NextCursor: found.NextCursor}
 		places, err := runningOf(ctx, t, found.Items, applications, filter)
 		for _, v := range found.Items {
 			page.Items = append(page.Items, matrix.Row(v, places[v.ID]))
 		}
-		return err
+		return page, err
 	})
-	return page, err
 }
 
 // runningOf reads where the applications of some services run, by service.
@@ -92,11 +83,11 @@ func runningOf(ctx context.Context, t db.Tx, of []api.Service, applications rbac
 				item.environment, COALESCE(e.type, ''), COALESCE(e.region, ''), COALESCE(i.ready, 0), COALESCE(i.total, 0)
 			FROM item LEFT JOIN environment e ON e.id = item.environment
 				LEFT JOIN item i ON i.kind = '` + api.KindInstances + `' AND i.id = item.id` + w.String()
-		err := t.Each(ctx, query, w.Args, func(rows *sql.Rows) error {
+		err := t.Each(ctx, query, w.Args, func(row db.Row) error {
 			var service string
 			var d deployed
 			var p matrix.Place
-			err := rows.Scan(&service, &p.ID, &p.Sync, &p.Health, db.Instant(&p.StaleSince),
+			err := row.Scan(&service, &p.ID, &p.Sync, &p.Health, db.Instant(&p.StaleSince),
 				&d.image, &d.tag, &d.chart, &d.commit, &d.at, &p.Environment, &p.Type, &p.Region, &p.Ready, &p.Total)
 			p.Deployed = d.told()
 			out[service] = append(out[service], p)

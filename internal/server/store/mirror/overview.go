@@ -3,7 +3,6 @@ package mirror
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -48,14 +47,5 @@ func (s *Fleet) Overview(ctx context.Context, ofAgents, applications, clusters, 
 }
 
 func countBy(ctx context.Context, t db.Tx, query string, args []any, into map[string]int64) error {
-	return t.Each(ctx, query, args, func(rows *sql.Rows) error {
-		var name string
-		var n int64
-		err := rows.Scan(&name, &n)
-		if name == "" {
-			name = "Unknown"
-		}
-		into[name] += n
-		return err
-	})
+	return t.Each(ctx, query, args, db.Pair(func(name string, n int64) { into[cmp.Or(name, "Unknown")] += n }))
 }

@@ -2,7 +2,6 @@ package mirror
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 
@@ -20,10 +19,10 @@ func (s *Copies) rejudge(ctx context.Context) error {
 	err := s.db.Read(ctx, func(t db.Tx) error {
 		moved = nil
 		query := "SELECT agent, entry, hash, name, argo_project, body FROM item WHERE kind = ?"
-		return t.Each(ctx, query, []any{string(agentapi.ItemApplicationSet)}, func(rows *sql.Rows) error {
+		return t.Each(ctx, query, []any{string(agentapi.ItemApplicationSet)}, func(row db.Row) error {
 			var m set
 			var name, was, body string
-			if err := rows.Scan(&m.agent, &m.entry, &m.hash, &name, &was, &body); err != nil {
+			if err := row.Scan(&m.agent, &m.entry, &m.hash, &name, &was, &body); err != nil {
 				return err
 			}
 			if m.project = readFields(agentapi.ItemApplicationSet, name, json.RawMessage(body)).argoProject; m.project != was {

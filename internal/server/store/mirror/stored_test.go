@@ -34,7 +34,7 @@ func TestEveryColumnOfAnItemIsWritten(t *testing.T) {
 			if d.IsPostgres() {
 				query = "SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = 'item'"
 			}
-			err = d.Read(t.Context(), func(tx db.Tx) error { return tx.Each(t.Context(), query, nil, db.Collect(&want)) })
+			err = d.Read(t.Context(), func(tx db.Tx) error { return tx.Each(t.Context(), query, nil, db.Texts(&want)) })
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -46,12 +46,8 @@ func narrowItems(w *db.Where, kind string, filter api.ItemFilter, visible rbac.F
 	}
 	options.Search = ""
 	w.Options(ItemsOf(kind), options)
-	if filter.Agent != "" {
-		w.And("item.agent_id = ?", filter.Agent)
-	}
-	if filter.ArgoProject != "" {
-		w.And("item.argo_project = ?", filter.ArgoProject)
-	}
+	w.Is("item.agent_id", filter.Agent)
+	w.Is("item.argo_project", filter.ArgoProject)
 	if filter.Stale {
 		w.And("(item.stale_since <> 0 OR EXISTS (SELECT 1 FROM agent WHERE agent.uid = item.agent AND " + awayAgent + " = 1))")
 	}

@@ -213,13 +213,9 @@ func (n *news) ledger(ctx context.Context) error {
 		history.LedgerBody
 		uid string
 	}
-	var found []operation
 	query := "SELECT " + history.LedgerColumns + ", ledger_entry.agent, ledger_entry.number FROM ledger_entry WHERE number > ? ORDER BY number LIMIT ?"
-	err = n.Each(ctx, query, []any{from, mostNews}, func(rows *sql.Rows) error {
-		var o operation
-		err := history.ScanLedger(rows, &o.LedgerBody, &o.uid, &to)
-		found = append(found, o)
-		return err
+	found, err := db.Collect(ctx, n.Tx, query, []any{from, mostNews}, func(row db.Row, o *operation) error {
+		return history.ScanLedger(row.With(&o.uid, &to), &o.LedgerBody)
 	})
 	if err != nil || len(found) == 0 {
 		return err
@@ -286,14 +282,10 @@ func (n *news) applications(ctx context.Context) error {
 		agent                 string
 		edition, dropped, was int64
 	}
-	var places []place
 	query := `SELECT e.agent, e.edition, e.dropped, COALESCE(p.number, -1) FROM item_edition e LEFT JOIN notification_place p ON p.id = e.agent
 		WHERE (p.number IS NULL OR p.number < e.edition) AND EXISTS (SELECT 1 FROM agent WHERE agent.uid = e.agent) ORDER BY e.agent`
-	err := n.Each(ctx, query, nil, func(rows *sql.Rows) error {
-		var p place
-		err := rows.Scan(&p.agent, &p.edition, &p.dropped, &p.was)
-		places = append(places, p)
-		return err
+	places, err := db.Collect(ctx, n.Tx, query, nil, func(row db.Row, p *place) error {
+		return row.Scan(&p.agent, &p.edition, &p.dropped, &p.was)
 	})
 	if err != nil {
 		return err
@@ -350,18 +342,13 @@ type appState struct {
 // changed tells of the applications of an agent that are not as they were seen
 // last, and reports whether there may be more.
 func (n *news) changed(ctx context.Context, uid string, edition int64) (full bool, err error) {
-	var found []*appState
 	query := "SELECT " + appColumns + `, item.entry, item.edition, item.held, item.changed_at, s.sync, s.health, s.held FROM item
 		LEFT JOIN notification_seen s ON s.agent = item.agent AND s.entry = item.entry
 		WHERE item.agent = ? AND item.kind = ? AND item.edition > ?
 			AND (s.entry IS NULL OR s.sync <> item.sync OR s.health <> item.health OR s.held <> item.held)
 		ORDER BY item.entry LIMIT ?`
-	err = n.Each(ctx, query, []any{uid, api.KindApplication, edition, mostNews}, func(rows *sql.Rows) error {
-		a := &appState{}
-		into := append(scanApp(&a.event), &a.entry, &a.edition, &a.held, db.Instant(&a.changedAt), &a.seenSync, &a.seenHealth, &a.seenHeld)
-		err := rows.Scan(into...)
-		found = append(found, a)
-		return err
+	found, err := db.Collect(ctx, n.Tx, query, []any{uid, api.KindApplication, edition, mostNews}, func(row db.Row, a *appState) error {
+		return row.Scan(append(scanApp(&a.event), &a.entry, &a.edition, &a.held, db.Instant(&a.changedAt), &a.seenSync, &a.seenHealth, &a.seenHeld)...)
 	})
 	if err != nil {
 		return false, err

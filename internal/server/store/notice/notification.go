@@ -10,12 +10,8 @@ import (
 
 // Channels describes how channels are kept.
 func Channels() *entity.Kind[api.NotificationChannel] {
-	sorts := entity.Sorts("notification_channel")
-	sorts["kind"] = "notification_channel.kind"
 	return &entity.Kind[api.NotificationChannel]{
 		Table: "notification_channel", Noun: "notification channel", Kind: api.TypeNotificationChannel,
-		Meta: func(v *api.NotificationChannel) *api.Meta { return &v.Meta },
-		ID:   func(v *api.NotificationChannel) string { return v.Scope.ID(v.Name) },
 		Columns: func(v *api.NotificationChannel) []entity.Column {
 			return []entity.Column{
 				{Name: "kind", Value: v.Kind, Into: &v.Kind},
@@ -24,7 +20,7 @@ func Channels() *entity.Kind[api.NotificationChannel] {
 				{Name: "options", Value: db.Encode(v.Options), Into: db.Decode(&v.Options)},
 			}
 		},
-		Sorts: sorts,
+		Sorts: map[string]string{"kind": "notification_channel.kind"},
 		References: func(ctx context.Context, t db.Tx, v *api.NotificationChannel) ([]api.Ref, error) {
 			return NotificationRules().Refs(ctx, t, "channel = ?", v.ID)
 		},
@@ -36,12 +32,8 @@ func Channels() *entity.Kind[api.NotificationChannel] {
 
 // NotificationRules describes how rules are kept.
 func NotificationRules() *entity.Kind[api.NotificationRule] {
-	sorts := entity.Sorts("notification_rule")
-	sorts["channel"] = "notification_rule.channel"
 	return &entity.Kind[api.NotificationRule]{
 		Table: "notification_rule", Noun: "notification rule", Kind: api.TypeNotificationRule,
-		Meta: func(v *api.NotificationRule) *api.Meta { return &v.Meta },
-		ID:   func(v *api.NotificationRule) string { return v.Scope.ID(v.Name) },
 		Columns: func(v *api.NotificationRule) []entity.Column {
 			return []entity.Column{
 				{Name: "channel", Value: v.Channel, Into: &v.Channel},
@@ -57,7 +49,7 @@ func NotificationRules() *entity.Kind[api.NotificationRule] {
 				{Name: "paused", Value: v.Paused, Into: &v.Paused},
 			}
 		},
-		Sorts:   sorts,
+		Sorts:   map[string]string{"channel": "notification_rule.channel"},
 		Prepare: prepareRule,
 	}
 }

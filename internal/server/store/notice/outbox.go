@@ -2,7 +2,6 @@ package notice
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 	"time"
@@ -28,66 +27,41 @@ type outboxBody struct {
 	Text  string                `json:"text"`
 }
 
-func scanOutbox(rows interface{ Scan(...any) error }, d *api.NotificationDelivery, more ...any) error {
+func scanOutbox(row db.Row, d *api.NotificationDelivery) error {
 	var body outboxBody
-	into := []any{
+	err := row.Scan(
 		&d.ID, &d.Rule, (*string)(&d.Scope), &d.Channel, &d.State, &d.Title, &d.Message, db.Decode(&body),
 		&d.Attempts, db.Instant(&d.NextAt), db.Instant(&d.CreatedAt), db.Instant(&d.FinishedAt), db.Scanner(func(text string) error { d.Taken = strings.Fields(text); return nil }),
-	}
-	err := rows.Scan(append(into, more...)...)
+	)
 	d.Event, d.Text = body.Event, body.Text
 	return err
 }
 
 // ListNotifications gives the messages of the rules that the filter lets through.
-func (s *Outbox) ListNotifications(ctx context.Context, visible rbac.Filter, filter api.DeliveryFilter) (page api.Page[api.NotificationDelivery], err error) {
+func (s *Outbox) ListNotifications(ctx context.Context, visible rbac.Filter, filter api.DeliveryFilter) (api.Page[api.NotificationDelivery], error) {
 	w := &db.Where{}
 	w.Permitted(outbox(), visible)
 	w.Options(outbox(), filter.ListOptions, "notification_delivery.title", "notification_delivery.object_id", "notification_delivery.message")
-	for _, c := range []struct{ column, value string }{
-		{"id", filter.Rule}, {"channel", filter.Channel}, {"state", filter.State}, {"event", filter.Event}, {"object_id", filter.Object},
-	} {
-		if c.value != "" {
-			w.And("notification_delivery."+c.column+" = ?", c.value)
-		}
-	}
-	if filter.Sort == "" {
-		filter.Sort = "-createdAt"
-	}
-	sorts := map[string]string{
-		"createdAt": "notification_delivery.created_at", "finishedAt": "notification_delivery.finished_at", "state": "notification_delivery.state",
-	}
-	order, err := db.NewOrder(filter.ListOptions, "notification_delivery.delivery", sorts)
-	if err != nil {
-		return page, err
-	}
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		page, err = db.ReadPage(ctx, t, "notification_delivery", outboxColumns, w, order,
-			func(rows *sql.Rows, d *api.NotificationDelivery, more ...any) error {
-				return scanOutbox(rows, d, more...)
-			},
-			func(d *api.NotificationDelivery) string { return d.ID })
-		return err
-	})
-	return page, err
+	w.Is("notification_delivery.id", filter.Rule)
+	w.Is("notification_delivery.channel", filter.Channel)
+	w.Is("notification_delivery.state", filter.State)
+	w.Is("notification_delivery.event", filter.Event)
+	w.Is("notification_delivery.object_id", filter.Object)
+	return db.List[api.NotificationDelivery]{
+		Table: "notification_delivery", Columns: outboxColumns, ID: "notification_delivery.delivery", Sorts: map[string]string{
+			"createdAt": "notification_delivery.created_at", "finishedAt": "notification_delivery.finished_at", "state": "notification_delivery.state",
+		}, Usual: "-createdAt", Scan: scanOutbox, Key: func(d *api.NotificationDelivery) string { return d.ID },
+	}.Page(ctx, s.db, w, filter.ListOptions)
 }
 
 // GetNotification reads a message.
-func (s *Outbox) GetNotification(ctx context.Context, id string) (d api.NotificationDelivery, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		d, err = readMessage(ctx, t, id)
-		return err
-	})
-	return d, err
+func (s *Outbox) GetNotification(ctx context.Context, id string) (api.NotificationDelivery, error) {
+	return db.Read(ctx, s.db, func(t db.Tx) (api.NotificationDelivery, error) { return readMessage(ctx, t, id) })
 }
 
-func readMessage(ctx context.Context, t db.Tx, id string) (d api.NotificationDelivery, err error) {
-	query := "SELECT " + outboxColumns + " FROM notification_delivery WHERE delivery = ?"
-	err = t.Row(ctx, query, []any{id}, func(rows *sql.Rows) error { return scanOutbox(rows, &d) })
-	if db.IsNotFound(err) {
-		err = db.NotFound("delivery", id)
-	}
-	return d, err
+func readMessage(ctx context.Context, t db.Tx, id string) (api.NotificationDelivery, error) {
+	d, err := db.Only(ctx, t, "SELECT "+outboxColumns+" FROM notification_delivery WHERE delivery = ?", []any{id}, scanOutbox)
+	return d, db.Missing(err, "delivery", id)
 }
 
 // ResendNotification has a message tried again from the first attempt on, at once.
@@ -143,10 +117,10 @@ func (s *Outbox) DueChannels(ctx context.Context) (due []string, next time.Durat
 			(SELECT channel, CASE WHEN held_until > ? THEN 0 ELSE held_until END AS held_until, CASE WHEN next_at > ? THEN 0 ELSE next_at END AS next_at
 			FROM notification_delivery WHERE state = 'Waiting') waiting GROUP BY channel ORDER BY channel`
 		ahead := now + db.LongestPause.Microseconds()
-		return t.Each(ctx, query, []any{ahead, ahead}, func(rows *sql.Rows) error {
+		return t.Each(ctx, query, []any{ahead, ahead}, func(row db.Row) error {
 			var channel string
 			var at int64
-			err := rows.Scan(&channel, &at)
+			err := row.Scan(&channel, &at)
 			if wait := time.Duration(at-now) * time.Microsecond; wait <= 0 {
 				due = append(due, channel)
 			} else if next < 0 || wait < next {

@@ -2,7 +2,6 @@ package notice
 
 import (
 	"context"
-	"database/sql"
 	"slices"
 	"time"
 
@@ -67,8 +66,7 @@ func readSelector(text string) (rbac.Selector, error) {
 // reach is what of a table a rule is about.
 func reach(table db.Guarded, rule *api.NotificationRule, selector rbac.Selector) *db.Where {
 	w := &db.Where{}
-	condition, args := db.CompileScope(table.Name+".scope", rule.Scope)
-	w.And(condition, args...)
+	w.Within(table.Name+".scope", rule.Scope)
 	if len(selector) > 0 {
 		condition, args := db.CompileSelector(table, selector)
 		w.And(condition, args...)
@@ -103,24 +101,26 @@ func (n *news) lasting(
 	}
 	w.And(column+" <> 0 AND "+column+" <= ?", limit)
 	w.And(untold(table+".id", column), rule.ID, event)
-	var found []*api.NotificationEvent
 	query = "SELECT " + columns + ", " + column + " FROM " + table + w.String() + " ORDER BY " + column + " LIMIT ?"
-	err := n.Each(ctx, query, append(w.Args, mostNews), func(rows *sql.Rows) error {
-		e := &api.NotificationEvent{Event: event, At: db.Moment(n.Now)}
-		err := rows.Scan(append(scan(e), db.Instant(&e.Since))...)
-		e.ID = event + "/" + e.Object.ID + "/" + e.Since.Format(time.RFC3339Nano)
-		found = append(found, e)
+	return n.all(ctx, rule, query, w.Args, func(row db.Row, e *api.NotificationEvent) error {
+		err := row.Scan(append(scan(e), db.Instant(&e.Since))...)
+		e.Event, e.ID = event, event+"/"+e.Object.ID+"/"+e.Since.Format(time.RFC3339Nano)
 		return err
+	})
+}
+
+// all keeps the messages of a rule about what a query finds now. Where one was new and the query gave as much as it may, there is
+// more.
+func (n *news) all(ctx context.Context, rule *api.NotificationRule, query string, args []any, scan func(db.Row, *api.NotificationEvent) error) error {
+	var found []*api.NotificationEvent
+	err := n.Each(ctx, query, append(args, mostNews), func(row db.Row) error {
+		e := &api.NotificationEvent{At: db.Moment(n.Now)}
+		found = append(found, e)
+		return scan(row, e)
 	})
 	if err != nil {
 		return err
 	}
-	return n.all(ctx, rule, found)
-}
-
-// all keeps messages of a rule. Where one was new and the query gave as much as
-// it may, there is more.
-func (n *news) all(ctx context.Context, rule *api.NotificationRule, found []*api.NotificationEvent) error {
 	fresh := false
 	for _, e := range found {
 		added, err := n.add(ctx, rule, e)
@@ -166,19 +166,13 @@ func (n *news) back(ctx context.Context, rule *api.NotificationRule, selector rb
 	after := span(rule.After, standardAfter).Microseconds()
 	w.And("agent.revoked = 0 AND agent.back_at >= ? AND agent.back_at - agent.lost_at >= ?", db.Micros(rule.CreatedAt), after)
 	w.And(untold("agent.id", "agent.back_at - 1"), rule.ID, api.NotifyConnected)
-	var found []*api.NotificationEvent
 	query := "SELECT id, scope, name, id, labels, lost_at, back_at FROM agent" + w.String() + " ORDER BY back_at LIMIT ?"
-	err := n.Each(ctx, query, append(w.Args, mostNews), func(rows *sql.Rows) error {
-		e := &api.NotificationEvent{Event: api.NotifyConnected, Object: api.Ref{Type: api.TypeAgent}}
-		err := rows.Scan(&e.Object.ID, (*string)(&e.Object.Scope), &e.Name, &e.Agent, db.Decode(&e.Labels), db.Instant(&e.Since), db.Instant(&e.At))
+	return n.all(ctx, rule, query, w.Args, func(row db.Row, e *api.NotificationEvent) error {
+		e.Event, e.Object.Type = api.NotifyConnected, api.TypeAgent
+		err := row.Scan(&e.Object.ID, (*string)(&e.Object.Scope), &e.Name, &e.Agent, db.Decode(&e.Labels), db.Instant(&e.Since), db.Instant(&e.At))
 		e.ID = e.Event + "/" + e.Object.ID + "/" + e.At.Format(time.RFC3339Nano)
-		found = append(found, e)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return n.all(ctx, rule, found)
 }
 
 // ofApplications reports whether a rule names what only applications have.
@@ -202,26 +196,13 @@ func (n *news) tokens(ctx context.Context, rule *api.NotificationRule) error {
 	}
 	w.And("expires_at > ? AND expires_at <= ?", n.Now, n.Now+before)
 	w.And(untold("token.id", "token.expires_at - ?"), rule.ID, api.NotifyToken, before)
-	var found []*api.NotificationEvent
 	query := "SELECT id, scope, name, owner_id, expires_at FROM token" + w.String() + " ORDER BY expires_at LIMIT ?"
-	err := n.Each(ctx, query, append(w.Args, mostNews), func(rows *sql.Rows) error {
-		e := &api.NotificationEvent{Event: api.NotifyToken, At: db.Moment(n.Now), Object: api.Ref{Type: api.TypeToken}}
-		err := rows.Scan(&e.Object.ID, (*string)(&e.Object.Scope), &e.Name, &e.Actor, db.Instant(&e.ExpiresAt))
-		found = append(found, e)
+	return n.all(ctx, rule, query, w.Args, func(row db.Row, e *api.NotificationEvent) error {
+		e.Event, e.Object.Type = api.NotifyToken, api.TypeToken
+		err := row.Scan(&e.Object.ID, (*string)(&e.Object.Scope), &e.Name, &e.Actor, db.Instant(&e.ExpiresAt))
+		e.ID = endID(e)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return n.ending(ctx, rule, found)
-}
-
-// ending keeps messages about what ends soon.
-func (n *news) ending(ctx context.Context, rule *api.NotificationRule, found []*api.NotificationEvent) error {
-	for _, e := range found {
-		e.ID = endID(e)
-	}
-	return n.all(ctx, rule, found)
 }
 
 // endID is what an event about the end of something is known by.
@@ -273,10 +254,10 @@ func (n *news) endingCertificates(
 	w.And("item.kind = ? AND item.id > ?", api.KindCertificate, after)
 	seen := 0
 	query := "SELECT id, scope, namespace, name, agent_id, labels, body FROM item" + w.String() + " ORDER BY id LIMIT ?"
-	err = n.Each(ctx, query, append(w.Args, mostNews), func(rows *sql.Rows) error {
+	err = n.Each(ctx, query, append(w.Args, mostNews), func(row db.Row) error {
 		e := &api.NotificationEvent{Event: api.NotifyCertificate, At: db.Moment(n.Now), Object: api.Ref{Type: api.TypeCert}}
 		var body string
-		if err := rows.Scan(&e.Object.ID, (*string)(&e.Object.Scope), &e.Namespace, &e.Name, &e.Agent, db.Decode(&e.Labels), &body); err != nil {
+		if err := row.Scan(&e.Object.ID, (*string)(&e.Object.Scope), &e.Namespace, &e.Name, &e.Agent, db.Decode(&e.Labels), &body); err != nil {
 			return err
 		}
 		if seen++; seen == mostNews {
@@ -303,25 +284,14 @@ func (n *news) endingCertificates(
 
 // untoldOf leaves out of events those that a rule has told.
 func (n *news) untoldOf(ctx context.Context, rule *api.NotificationRule, events []*api.NotificationEvent) ([]*api.NotificationEvent, error) {
-	if len(events) == 0 {
-		return nil, nil
-	}
 	ids := make([]string, len(events))
 	for i, e := range events {
 		ids[i] = deliveryID(rule, e)
 	}
-	told := map[string]bool{}
-	for part := range slices.Chunk(ids, db.Chunk) {
-		query := "SELECT delivery FROM notification_delivery WHERE delivery IN (" + db.Marks(len(part)) + ")"
-		err := n.Each(ctx, query, db.Anys(part), func(rows *sql.Rows) error {
-			var id string
-			err := rows.Scan(&id)
-			told[id] = true
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
+	var found []string
+	if err := n.EachOf(ctx, "SELECT delivery FROM notification_delivery WHERE delivery IN (LIST)", nil, ids, db.Texts(&found)); err != nil {
+		return nil, err
 	}
+	told := db.Set(found)
 	return slices.DeleteFunc(events, func(e *api.NotificationEvent) bool { return told[deliveryID(rule, e)] }), nil
 }

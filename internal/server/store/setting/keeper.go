@@ -14,12 +14,8 @@ import (
 const settingServer = "settings"
 
 // Settings reads the settings of the server.
-func (s *Keeper) Settings(ctx context.Context) (settings api.Settings, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		settings, err = readSettings(ctx, t)
-		return err
-	})
-	return settings, err
+func (s *Keeper) Settings(ctx context.Context) (api.Settings, error) {
+	return db.Read(ctx, s.db, func(t db.Tx) (api.Settings, error) { return readSettings(ctx, t) })
 }
 
 func readSettings(ctx context.Context, t db.Tx) (api.Settings, error) {
@@ -96,18 +92,16 @@ func (s *Claims) Claim(ctx context.Context, key, fingerprint string, until time.
 		}
 		switch {
 		case db.IsNotFound(err):
-			return &db.Refusal{Kind: db.ErrExists, Said: api.Error{
-				Code: api.CodeConflict, Message: "other requests with this idempotency key began and ended at this moment: try again", RetryAfter: 1,
-			}}
+			return busy("", 1, "other requests with this idempotency key began and ended at this moment: try again")
 		case err != nil:
 			return err
 		case was != fingerprint:
-			return &db.Refusal{Kind: db.ErrExists, Said: api.Error{Code: api.CodeConflict, Message: "the idempotency key was used for another request: take a new one", Field: "Idempotency-Key"}}
+			return busy("Idempotency-Key", 0, "the idempotency key was used for another request: take a new one")
 		case done == 0 && until.Sub(expires) > longestRequest:
-			return &db.Refusal{Kind: db.ErrExists, Said: api.Error{Code: api.CodeConflict, Message: "the server ended while it did this, and cannot say what came of it: " +
-				"look whether it was done (the audit, or the commands of the agent), and ask again with a new key"}}
+			return busy("", 0, "the server ended while it did this, and cannot say what came of it: "+
+				"look whether it was done (the audit, or the commands of the agent), and ask again with a new key")
 		case done == 0:
-			return &db.Refusal{Kind: db.ErrExists, Said: api.Error{Code: api.CodeConflict, Message: "a request with this idempotency key is under way: try again when it has ended", RetryAfter: 1}}
+			return busy("", 1, "a request with this idempotency key is under way: try again when it has ended")
 		}
 		answer.Body = []byte(body)
 		kept = answer
@@ -117,6 +111,11 @@ func (s *Claims) Claim(ctx context.Context, key, fingerprint string, until time.
 		return nil, fmt.Errorf("claim idempotency key: %w", err)
 	}
 	return kept, nil
+}
+
+// busy is an error of a key that is another request's.
+func busy(field string, retryAfter int, message string) error {
+	return &db.Refusal{Kind: db.ErrExists, Said: api.Error{Code: api.CodeConflict, Message: message, Field: field, RetryAfter: retryAfter}}
 }
 
 // longestRequest is after what time a request is not under way any more, but was cut off with its server.

@@ -2,7 +2,6 @@ package setting
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/store/db"
@@ -13,46 +12,29 @@ const lockViews = 7_301_001
 
 const viewColumns = "owner_id, name, description, filter, created_at, updated_at"
 
-func scanView(rows *sql.Rows, v *api.View) error {
+func scanView(row db.Row, v *api.View) error {
 	var owner string
-	err := rows.Scan(&owner, &v.Name, &v.Description, db.Decode(&v.Filter), db.Instant(&v.CreatedAt), db.Instant(&v.UpdatedAt))
+	err := row.Scan(&owner, &v.Name, &v.Description, db.Decode(&v.Filter), db.Instant(&v.CreatedAt), db.Instant(&v.UpdatedAt))
 	v.Everyone = owner == ""
 	return err
 }
 
 // ListViews gives the views of somebody and those of everyone: by name, one's own first.
-func (s *Views) ListViews(ctx context.Context, owner api.Principal) (list []api.View, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		list = []api.View{}
-		query := "SELECT " + viewColumns + " FROM saved_view WHERE owner_type = ? AND owner_id = ? OR owner_id = '' ORDER BY name, owner_id DESC"
-		return t.Each(ctx, query, []any{owner.Type, owner.ID}, func(rows *sql.Rows) error {
-			var v api.View
-			err := scanView(rows, &v)
-			list = append(list, v)
-			return err
-		})
-	})
-	return list, err
+func (s *Views) ListViews(ctx context.Context, owner api.Principal) ([]api.View, error) {
+	query := "SELECT " + viewColumns + " FROM saved_view WHERE owner_type = ? AND owner_id = ? OR owner_id = '' ORDER BY name, owner_id DESC"
+	list, err := db.All(ctx, s.db, query, []any{owner.Type, owner.ID}, scanView)
+	return append([]api.View{}, list...), err
 }
 
 // GetView reads a view of an owner; of everyone where the owner is empty.
-func (s *Views) GetView(ctx context.Context, owner api.Principal, name string) (v api.View, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		v, err = readView(ctx, t, owner, name)
-		return err
-	})
-	return v, err
+func (s *Views) GetView(ctx context.Context, owner api.Principal, name string) (api.View, error) {
+	return db.Read(ctx, s.db, func(t db.Tx) (api.View, error) { return readView(ctx, t, owner, name) })
 }
 
-func readView(ctx context.Context, t db.Tx, owner api.Principal, name string) (v api.View, err error) {
+func readView(ctx context.Context, t db.Tx, owner api.Principal, name string) (api.View, error) {
 	query := "SELECT " + viewColumns + " FROM saved_view WHERE owner_type = ? AND owner_id = ? AND name = ?"
-	err = t.Row(ctx, query, []any{owner.Type, owner.ID, name}, func(rows *sql.Rows) error {
-		return scanView(rows, &v)
-	})
-	if db.IsNotFound(err) {
-		return v, db.NotFound("view", name)
-	}
-	return v, err
+	v, err := db.Only(ctx, t, query, []any{owner.Type, owner.ID, name}, scanView)
+	return v, db.Missing(err, "view", name)
 }
 
 // SaveView makes or replaces a view of an owner; of everyone where the owner is empty.
@@ -85,11 +67,5 @@ func (s *Views) SaveView(ctx context.Context, owner api.Principal, v api.View) (
 
 // DeleteView deletes a view of an owner; of everyone where the owner is empty.
 func (s *Views) DeleteView(ctx context.Context, owner api.Principal, name string) error {
-	return s.db.Write(ctx, func(t db.Tx) error {
-		n, err := t.Exec(ctx, "DELETE FROM saved_view WHERE owner_type = ? AND owner_id = ? AND name = ?", owner.Type, owner.ID, name)
-		if err == nil && n == 0 {
-			return db.NotFound("view", name)
-		}
-		return err
-	})
+	return s.db.Change(ctx, "view", name, "DELETE FROM saved_view WHERE owner_type = ? AND owner_id = ? AND name = ?", owner.Type, owner.ID, name)
 }

@@ -2,10 +2,8 @@ package work
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -70,23 +68,17 @@ const settingCommands = "commands"
 
 // MarkSent makes pending commands sent, and returns the ids of those that are
 // pending or sent.
-func (s *Commands) MarkSent(ctx context.Context, uid string, ids []string, now time.Time) (open []string, err error) {
-	err = s.db.Write(ctx, func(t db.Tx) error {
-		open = nil
-		for part := range slices.Chunk(ids, db.Chunk) {
-			condition := "agent = ? AND finished_at = 0 AND id IN (" + db.Marks(len(part)) + ")"
-			args := append([]any{uid}, db.Anys(part)...)
-			set := append([]any{string(agentapi.StatusSent), now}, args...)
-			if _, err := t.Exec(ctx, "UPDATE command SET status = ?, sent_at = CASE WHEN sent_at = 0 THEN ? ELSE sent_at END WHERE "+condition, set...); err != nil {
-				return fmt.Errorf("mark commands as sent: %w", err)
-			}
-			if err := t.Each(ctx, "SELECT id FROM command WHERE "+condition+" ORDER BY place", args, db.Collect(&open)); err != nil {
-				return err
-			}
+func (s *Commands) MarkSent(ctx context.Context, uid string, ids []string, now time.Time) ([]string, error) {
+	return db.Write(ctx, s.db, func(t db.Tx) (open []string, err error) {
+		const condition = "agent = ? AND finished_at = 0 AND id IN (LIST)"
+		err = t.ExecOf(ctx, "UPDATE command SET status = ?, sent_at = CASE WHEN sent_at = 0 THEN ? ELSE sent_at END WHERE "+condition,
+			[]any{string(agentapi.StatusSent), now, uid}, ids)
+		if err != nil {
+			return nil, fmt.Errorf("mark commands as sent: %w", err)
 		}
-		return nil
+		err = t.EachOf(ctx, "SELECT id FROM command WHERE "+condition+" ORDER BY place", []any{uid}, ids, db.Texts(&open))
+		return open, err
 	})
-	return open, err
 }
 
 // FinishCommand keeps the result of a command that has none yet, and reports
@@ -118,20 +110,17 @@ func (s *Commands) FinishCommand(ctx context.Context, uid string, r agentapi.Res
 	return done, err
 }
 
-// commands reads commands; gateway.ErrUnknown where there are none.
+// readCommands reads commands; gateway.ErrUnknown where there are none.
 func readCommands(ctx context.Context, t db.Tx, condition string, args ...any) ([]gateway.Command, error) {
-	var list []gateway.Command
 	query := "SELECT id, command, body, status, code, message, result, finished_at FROM command WHERE " + condition + " ORDER BY place"
-	err := t.Each(ctx, query, args, func(rows *sql.Rows) error {
-		var c gateway.Command
+	list, err := db.Collect(ctx, t, query, args, func(row db.Row, c *gateway.Command) error {
 		var id, body, result string
 		var kept keptCommand
-		err := rows.Scan(&id, db.Decode(&kept), &body, (*string)(&c.Result.Status), (*string)(&c.Result.Code), &c.Result.Message, &result,
+		err := row.Scan(&id, db.Decode(&kept), &body, (*string)(&c.Result.Status), (*string)(&c.Result.Code), &c.Result.Message, &result,
 			db.Instant(&c.Result.Finished))
 		c.Command, c.Trial = kept.Command, kept.Trial
 		c.ID, c.Result.ID = id, id
 		c.Body, c.Result.Body = db.Raw(body), db.Raw(result)
-		list = append(list, c)
 		return err
 	})
 	if err != nil {
@@ -144,40 +133,39 @@ func readCommands(ctx context.Context, t db.Tx, condition string, args ...any) (
 }
 
 // OpenCommands returns the commands without a result, in the order they were added.
-func (s *Commands) OpenCommands(ctx context.Context, uid string) (list []gateway.Command, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		condition, args := "finished_at = 0", []any(nil)
-		if uid != "" {
-			condition, args = "finished_at = 0 AND agent = ?", []any{uid}
-		}
-		list, err = readCommands(ctx, t, condition, args...)
-		return ignoreUnknown(err)
-	})
+func (s *Commands) OpenCommands(ctx context.Context, uid string) ([]gateway.Command, error) {
+	condition, args := "finished_at = 0", []any(nil)
+	if uid != "" {
+		condition, args = "finished_at = 0 AND agent = ?", []any{uid}
+	}
+	list, err := db.Read(ctx, s.db, func(t db.Tx) ([]gateway.Command, error) { return readCommands(ctx, t, condition, args...) })
+	if errors.Is(err, gateway.ErrUnknown) {
+		return nil, nil
+	}
 	return list, err
 }
 
 // GetCommand returns a command and its result, as far as there is one.
-func (s *Commands) GetCommand(ctx context.Context, id string) (c gateway.Command, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
+func (s *Commands) GetCommand(ctx context.Context, id string) (gateway.Command, error) {
+	return db.Read(ctx, s.db, func(t db.Tx) (c gateway.Command, err error) {
 		found, err := readCommands(ctx, t, "id = ?", id)
 		if err == nil {
 			c = found[0]
 		}
-		return err
+		return c, err
 	})
-	return c, err
 }
 
 const shownColumns = `command.id, command.agent_id, command.kind, command.object_type, command.object_id, command.object_scope,
 	command.command, command.status, command.message, command.result, command.created_at, command.deadline, command.finished_at`
 
-func scanShown(rows *sql.Rows, c *api.Command, more ...any) error {
+func scanShown(row db.Row, c *api.Command) error {
 	var asked agentapi.Command
 	var result string
-	err := rows.Scan(append([]any{
+	err := row.Scan(
 		&c.ID, &c.Agent, &c.Kind, &c.Object.Type, &c.Object.ID, (*string)(&c.Object.Scope), db.Decode(&asked), &c.Status,
 		&c.Message, &result, db.Instant(&c.CreatedAt), db.Instant(&c.Deadline), db.Instant(&c.FinishedAt),
-	}, more...)...)
+	)
 	c.Reason, c.Result = asked.Reason, db.Raw(result)
 	if kind, id, ok := strings.Cut(asked.User, ":"); ok {
 		c.By = api.Principal{Type: kind, ID: id}
@@ -186,54 +174,31 @@ func scanShown(rows *sql.Rows, c *api.Command, more ...any) error {
 }
 
 // ShowCommand reads a command as the API tells it.
-func (s *Commands) ShowCommand(ctx context.Context, id string) (c api.Command, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		err := t.Row(ctx, "SELECT "+shownColumns+" FROM command WHERE id = ?", []any{id}, func(rows *sql.Rows) error {
-			return scanShown(rows, &c)
-		})
-		if db.IsNotFound(err) {
-			return db.NotFound("command", id)
-		}
-		return err
-	})
-	return c, err
+func (s *Commands) ShowCommand(ctx context.Context, id string) (api.Command, error) {
+	return db.Get(ctx, s.db, "command", id, "SELECT "+shownColumns+" FROM command WHERE id = ?", []any{id}, scanShown)
 }
 
 // ListCommands lists the commands of an agent, or of all where it is "": the
 // newest first, unless something else is asked for.
-func (s *Commands) ListCommands(ctx context.Context, agent string, options api.ListOptions) (page api.Page[api.Command], err error) {
-	if options.Sort == "" {
-		options.Sort = "-createdAt"
-	}
-	order, err := db.NewOrder(options, "command.id", map[string]string{
-		"createdAt": "command.created_at", "finishedAt": "command.finished_at", "status": "command.status", "kind": "command.kind",
-	})
-	if err != nil {
-		return page, err
-	}
+func (s *Commands) ListCommands(ctx context.Context, agent string, options api.ListOptions) (api.Page[api.Command], error) {
 	w := &db.Where{}
-	if agent != "" {
-		w.And("command.agent_id = ?", agent)
-	}
+	w.Is("command.agent_id", agent)
 	if options.Scope != "" {
-		condition, args := db.CompileScope("command.object_scope", options.Scope)
-		w.And(condition, args...)
+		w.Within("command.object_scope", options.Scope)
 	}
 	w.Contains(options.Search, "command.kind", "command.object_id", "command.message")
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		page, err = db.ReadPage(ctx, t, "command", shownColumns, w, order, scanShown, func(c *api.Command) string { return c.ID })
-		return err
-	})
-	return page, err
+	return db.List[api.Command]{
+		Table: "command", Columns: shownColumns, ID: "command.id", Sorts: map[string]string{
+			"createdAt": "command.created_at", "finishedAt": "command.finished_at", "status": "command.status", "kind": "command.kind",
+		}, Usual: "-createdAt", Scan: scanShown, Key: func(c *api.Command) string { return c.ID },
+	}.Page(ctx, s.db, w, options)
 }
 
 // DropCommands forgets commands that were finished before a time. Their ids stay used.
-func (s *Commands) DropCommands(ctx context.Context, before time.Time) (dropped int64, err error) {
-	err = s.db.Write(ctx, func(t db.Tx) error {
-		dropped, err = t.Exec(ctx, "DELETE FROM command WHERE finished_at <> 0 AND finished_at < ?", before)
-		return err
+func (s *Commands) DropCommands(ctx context.Context, before time.Time) (int64, error) {
+	return db.Write(ctx, s.db, func(t db.Tx) (int64, error) {
+		return t.Exec(ctx, "DELETE FROM command WHERE finished_at <> 0 AND finished_at < ?", before)
 	})
-	return dropped, err
 }
 
 // OverdueCommands returns the ids of commands without a result whose deadline
@@ -241,23 +206,12 @@ func (s *Commands) DropCommands(ctx context.Context, before time.Time) (dropped 
 func (s *Commands) OverdueCommands(ctx context.Context, now time.Time) (list map[string][]string, err error) {
 	err = s.db.Read(ctx, func(t db.Tx) error {
 		list = map[string][]string{}
-		return t.Each(ctx, "SELECT agent, id FROM command WHERE finished_at = 0 AND deadline <= ?", []any{now}, func(rows *sql.Rows) error {
-			var uid, id string
-			err := rows.Scan(&uid, &id)
+		return t.Each(ctx, "SELECT agent, id FROM command WHERE finished_at = 0 AND deadline <= ?", []any{now}, db.Pair(func(uid, id string) {
 			list[uid] = append(list[uid], id)
-			return err
-		})
+		}))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list commands that are overdue: %w", err)
 	}
 	return list, nil
-}
-
-// ignoreUnknown drops the error that says that nothing was found.
-func ignoreUnknown(err error) error {
-	if errors.Is(err, gateway.ErrUnknown) {
-		return nil
-	}
-	return err
 }

@@ -3,10 +3,8 @@ package work
 import (
 	"context"
 	"crypto/rand"
-	"database/sql"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -47,21 +45,16 @@ func (s *Events) AppendEvents(ctx context.Context, events []api.Event) (last int
 		if err != nil {
 			return err
 		}
-		number := last - int64(len(events))
-		for part := range slices.Chunk(events, db.Chunk/2) {
-			var args []any
-			for _, e := range part {
-				number++
-				raw, err := json.Marshal(e)
-				if err != nil {
-					return fmt.Errorf("write event %s: %w", e.Type, err)
-				}
-				args = append(args, number, string(raw))
+		rows := make([][]any, len(events))
+		for i, e := range events {
+			raw, err := json.Marshal(e)
+			if err != nil {
+				return fmt.Errorf("write event %s: %w", e.Type, err)
 			}
-			values := strings.Repeat("(?, ?), ", len(part)-1) + "(?, ?)"
-			if _, err := t.Exec(ctx, "INSERT INTO event (number, body) VALUES "+values, args...); err != nil {
-				return err
-			}
+			rows[i] = []any{last - int64(len(events)-1-i), string(raw)}
+		}
+		if err := t.Insert(ctx, "event (number, body)", rows, ""); err != nil {
+			return err
 		}
 		_, err = t.Exec(ctx, "DELETE FROM event WHERE number <= ?", last-eventsKept)
 		return err
@@ -73,16 +66,9 @@ func (s *Events) AppendEvents(ctx context.Context, events []api.Event) (last int
 }
 
 // EventsAfter returns events with numbers above one, in their order.
-func (s *Events) EventsAfter(ctx context.Context, after int64, limit int) (list []event.Numbered, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		list = nil
-		return t.Each(ctx, "SELECT number, body FROM event WHERE number > ? ORDER BY number LIMIT ?", []any{after, limit}, func(rows *sql.Rows) error {
-			var e event.Numbered
-			err := rows.Scan(&e.Number, db.Decode(&e.Event))
-			list = append(list, e)
-			return err
-		})
-	})
+func (s *Events) EventsAfter(ctx context.Context, after int64, limit int) ([]event.Numbered, error) {
+	query := "SELECT number, body FROM event WHERE number > ? ORDER BY number LIMIT ?"
+	list, err := db.All(ctx, s.db, query, []any{after, limit}, func(row db.Row, e *event.Numbered) error { return row.Scan(&e.Number, db.Decode(&e.Event)) })
 	if err != nil {
 		return nil, fmt.Errorf("read events: %w", err)
 	}

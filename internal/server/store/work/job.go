@@ -2,11 +2,8 @@ package work
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -25,21 +22,11 @@ func (s *Jobs) AddJob(ctx context.Context, j api.Job, token string, applications
 		if err != nil {
 			return err
 		}
-		place := 0
-		for part := range slices.Chunk(applications, db.RowsAtOnce) {
-			args := make([]any, 0, 9*len(part))
-			for _, id := range part {
-				place++
-				args = append(args, j.ID, place, id, api.TargetWaiting, "", "", "", 0, 0)
-			}
-			line := "(" + db.Marks(9) + ")"
-			_, err := t.Exec(ctx, "INSERT INTO bulk_target (job, place, id, state, command, request, message, started_at, finished_at) VALUES "+
-				strings.Repeat(line+", ", len(part)-1)+line, args...)
-			if err != nil {
-				return err
-			}
+		rows := make([][]any, len(applications))
+		for i, id := range applications {
+			rows[i] = []any{j.ID, i + 1, id, api.TargetWaiting, "", "", "", 0, 0}
 		}
-		return nil
+		return t.Insert(ctx, "bulk_target (job, place, id, state, command, request, message, started_at, finished_at)", rows, "")
 	})
 	if err != nil {
 		return fmt.Errorf("keep job: %w", err)
@@ -55,30 +42,22 @@ type jobBody struct {
 	Traceparent string `json:"traceparent,omitempty"`
 }
 
-func scanJob(rows *sql.Rows, j *api.Job, more ...any) error {
+func scanJob(row db.Row, j *api.Job) error {
 	var body jobBody
-	err := rows.Scan(append([]any{
-		&j.ID, &j.By.Type, &j.By.ID, db.Decode(&body), &j.State, &j.Message, &j.StoppedBy, db.Instant(&j.CreatedAt), db.Instant(&j.FinishedAt),
-	}, more...)...)
+	err := row.Scan(&j.ID, &j.By.Type, &j.By.ID, db.Decode(&body), &j.State, &j.Message, &j.StoppedBy, db.Instant(&j.CreatedAt), db.Instant(&j.FinishedAt))
 	j.Request, j.Traceparent = body.JobRequest, body.Traceparent
 	return err
 }
 
 // GetJob reads a job with how far it is.
-func (s *Jobs) GetJob(ctx context.Context, id string) (j api.Job, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		err := t.Row(ctx, "SELECT "+jobColumns+" FROM bulk_job WHERE id = ?", []any{id}, func(rows *sql.Rows) error {
-			return scanJob(rows, &j)
-		})
-		if db.IsNotFound(err) {
-			return db.NotFound("job", id)
+func (s *Jobs) GetJob(ctx context.Context, id string) (api.Job, error) {
+	return db.Read(ctx, s.db, func(t db.Tx) (api.Job, error) {
+		j, err := db.Only(ctx, t, "SELECT "+jobColumns+" FROM bulk_job WHERE id = ?", []any{id}, scanJob)
+		if err != nil {
+			return j, db.Missing(err, "job", id)
 		}
-		if err == nil {
-			err = countTargets(ctx, t, []*api.Job{&j})
-		}
-		return err
+		return j, countTargets(ctx, t, []*api.Job{&j})
 	})
-	return j, err
 }
 
 // countTargets says how far some jobs are.
@@ -92,104 +71,80 @@ func countTargets(ctx context.Context, t db.Tx, jobs []*api.Job) error {
 		j.Counts = api.JobCounts{}
 		byID[j.ID], ids[i] = &j.Counts, j.ID
 	}
-	for part := range slices.Chunk(ids, db.Chunk) {
-		query := "SELECT job, state, COUNT(*) FROM bulk_target WHERE job IN (" + db.Marks(len(part)) + ") GROUP BY job, state"
-		err := t.Each(ctx, query, db.Anys(part), func(rows *sql.Rows) error {
-			var id, state string
-			var n int64
-			if err := rows.Scan(&id, &state, &n); err != nil {
-				return err
-			}
-			c := byID[id]
-			c.Total += n
-			for name, into := range map[string]*int64{
-				api.TargetWaiting: &c.Waiting, api.TargetRunning: &c.Running, api.TargetDone: &c.Done,
-				api.TargetFailed: &c.Failed, api.TargetRefused: &c.Refused, api.TargetSkipped: &c.Skipped,
-			} {
-				if name == state {
-					*into = n
-				}
-			}
-			return nil
-		})
-		if err != nil {
+	query := "SELECT job, state, COUNT(*) FROM bulk_target WHERE job IN (LIST) GROUP BY job, state"
+	return t.EachOf(ctx, query, nil, ids, func(row db.Row) error {
+		var id, state string
+		var n int64
+		if err := row.Scan(&id, &state, &n); err != nil {
 			return err
 		}
-	}
-	return nil
+		c := byID[id]
+		c.Total += n
+		for name, into := range map[string]*int64{
+			api.TargetWaiting: &c.Waiting, api.TargetRunning: &c.Running, api.TargetDone: &c.Done,
+			api.TargetFailed: &c.Failed, api.TargetRefused: &c.Refused, api.TargetSkipped: &c.Skipped,
+		} {
+			if name == state {
+				*into = n
+			}
+		}
+		return nil
+	})
 }
 
 // ListJobs lists jobs, the newest first unless something else is asked for.
-func (s *Jobs) ListJobs(ctx context.Context, f api.JobFilter) (page api.Page[api.Job], err error) {
-	if f.Sort == "" {
-		f.Sort = "-createdAt"
-	}
-	order, err := db.NewOrder(f.ListOptions, "bulk_job.id", map[string]string{"createdAt": "bulk_job.created_at", "state": "bulk_job.state", "action": "bulk_job.action"})
-	if err != nil {
-		return page, err
-	}
+func (s *Jobs) ListJobs(ctx context.Context, f api.JobFilter) (api.Page[api.Job], error) {
 	w := &db.Where{}
-	if f.State != "" {
-		w.And("bulk_job.state = ?", f.State)
-	}
+	w.Is("bulk_job.state", f.State)
 	if f.By.ID != "" {
 		w.And("bulk_job.by_type = ? AND bulk_job.by_id = ?", f.By.Type, f.By.ID)
 	}
-	if f.Token != "" {
-		w.And("bulk_job.token = ?", f.Token)
-	}
+	w.Is("bulk_job.token", f.Token)
 	w.Contains(f.Search, "bulk_job.id", "bulk_job.action", "bulk_job.reason", "bulk_job.by_id")
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		page, err = db.ReadPage(ctx, t, "bulk_job", jobColumns, w, order, scanJob, func(j *api.Job) string { return j.ID })
+	return db.Read(ctx, s.db, func(t db.Tx) (api.Page[api.Job], error) {
+		page, err := db.List[api.Job]{
+			Table: "bulk_job", Columns: jobColumns, ID: "bulk_job.id", Sorts: map[string]string{
+				"createdAt": "bulk_job.created_at", "state": "bulk_job.state", "action": "bulk_job.action",
+			}, Usual: "-createdAt", Scan: scanJob, Key: func(j *api.Job) string { return j.ID },
+		}.In(ctx, t, w, f.ListOptions)
 		if err != nil {
-			return err
+			return page, err
 		}
 		jobs := make([]*api.Job, len(page.Items))
 		for i := range page.Items {
 			jobs[i] = &page.Items[i]
 		}
-		return countTargets(ctx, t, jobs)
+		return page, countTargets(ctx, t, jobs)
 	})
-	return page, err
 }
 
 // JobToken is the id of the token that a job was asked for with; empty for none.
 func (s *Jobs) JobToken(ctx context.Context, id string) (token string, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		return t.Each(ctx, "SELECT token FROM bulk_job WHERE id = ?", []any{id}, func(rows *sql.Rows) error { return rows.Scan(&token) })
-	})
+	if err = s.db.One(ctx, "SELECT token FROM bulk_job WHERE id = ?", []any{id}, &token); db.IsNotFound(err) {
+		return "", nil
+	}
 	return token, err
 }
 
 // ListJobTargets lists the applications of a job by id, unless something else
 // is asked for; those of a state where one is named.
-func (s *Jobs) ListJobTargets(ctx context.Context, job, state string, options api.ListOptions) (page api.Page[api.JobTarget], err error) {
-	order, err := db.NewOrder(options, "bulk_target.id", map[string]string{
-		"startedAt": "bulk_target.started_at", "finishedAt": "bulk_target.finished_at", "state": "bulk_target.state",
-	})
-	if err != nil {
-		return page, err
-	}
+func (s *Jobs) ListJobTargets(ctx context.Context, job, state string, options api.ListOptions) (api.Page[api.JobTarget], error) {
 	w := &db.Where{}
 	w.And("bulk_target.job = ?", job)
-	if state != "" {
-		w.And("bulk_target.state = ?", state)
-	}
+	w.Is("bulk_target.state", state)
 	w.Contains(options.Search, "bulk_target.id", "bulk_target.message")
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		page, err = db.ReadPage(ctx, t, "bulk_target", targetColumns, w, order, scanTarget, func(v *api.JobTarget) string { return v.Application })
-		return err
-	})
-	return page, err
+	return db.List[api.JobTarget]{
+		Table: "bulk_target", Columns: targetColumns, ID: "bulk_target.id", Sorts: map[string]string{
+			"startedAt": "bulk_target.started_at", "finishedAt": "bulk_target.finished_at", "state": "bulk_target.state",
+		}, Scan: scanTarget, Key: func(v *api.JobTarget) string { return v.Application },
+	}.Page(ctx, s.db, w, options)
 }
 
 const targetColumns = `bulk_target.place, bulk_target.id, bulk_target.state, bulk_target.command, bulk_target.request, bulk_target.message,
 	bulk_target.started_at, bulk_target.finished_at`
 
-func scanTarget(rows *sql.Rows, v *api.JobTarget, more ...any) error {
-	return rows.Scan(append([]any{
-		&v.Place, &v.Application, &v.State, &v.Command, &v.Request, &v.Message, db.Instant(&v.StartedAt), db.Instant(&v.FinishedAt),
-	}, more...)...)
+func scanTarget(row db.Row, v *api.JobTarget) error {
+	return row.Scan(&v.Place, &v.Application, &v.State, &v.Command, &v.Request, &v.Message, db.Instant(&v.StartedAt), db.Instant(&v.FinishedAt))
 }
 
 // ClaimBulk takes the oldest job for a while that is not over and that nobody
@@ -215,8 +170,9 @@ func (s *Jobs) ClaimBulk(ctx context.Context, holder string, hold time.Duration)
 		if _, err := t.Exec(ctx, "UPDATE bulk_job SET holder = ?, held_until = ? WHERE id = ?", holder, now+hold.Microseconds(), id); err != nil {
 			return err
 		}
-		var found api.Job
-		err = t.Each(ctx, "SELECT "+jobColumns+", token FROM bulk_job WHERE id = ?", []any{id}, func(rows *sql.Rows) error { return scanJob(rows, &found, &token) })
+		found, err := db.Only(ctx, t, "SELECT "+jobColumns+", token FROM bulk_job WHERE id = ?", []any{id}, func(row db.Row, j *api.Job) error {
+			return scanJob(row.With(&token), j)
+		})
 		if err == nil {
 			j = &found
 		}
@@ -259,24 +215,18 @@ func (s *Jobs) StopBulk(ctx context.Context, id, by string) (was bool, err error
 
 // OpenTargets are the applications of a job that are not over, in their order,
 // those first that have begun; limit of them.
-func (s *Jobs) OpenTargets(ctx context.Context, job string, limit int) (list []api.JobTarget, err error) {
-	err = s.db.Read(ctx, func(t db.Tx) error {
-		list = nil
+func (s *Jobs) OpenTargets(ctx context.Context, job string, limit int) ([]api.JobTarget, error) {
+	return db.Read(ctx, s.db, func(t db.Tx) (list []api.JobTarget, err error) {
 		for _, state := range []string{api.TargetRunning, api.TargetWaiting} {
 			query := "SELECT " + targetColumns + " FROM bulk_target WHERE job = ? AND state = ? ORDER BY place LIMIT ?"
-			err := t.Each(ctx, query, []any{job, state, max(limit-len(list), 0)}, func(rows *sql.Rows) error {
-				var v api.JobTarget
-				err := scanTarget(rows, &v)
-				list = append(list, v)
-				return err
-			})
+			found, err := db.Collect(ctx, t, query, []any{job, state, max(limit-len(list), 0)}, scanTarget)
 			if err != nil {
-				return err
+				return nil, err
 			}
+			list = append(list, found...)
 		}
-		return nil
+		return list, nil
 	})
-	return list, err
 }
 
 // KeepTarget writes what came of an application of a job, if the job is still

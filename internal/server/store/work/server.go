@@ -2,9 +2,7 @@ package work
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/slipway-gitops/slipway/internal/server/store/db"
@@ -23,28 +21,23 @@ type Server struct {
 
 // KeepServer says that a server runs, and returns the others that were seen
 // within life.
-func (s *Servers) KeepServer(ctx context.Context, me Server, life time.Duration) (others []Server, err error) {
-	err = s.db.Write(ctx, func(t db.Tx) error {
-		others = nil
+func (s *Servers) KeepServer(ctx context.Context, me Server, life time.Duration) ([]Server, error) {
+	return db.Write(ctx, s.db, func(t db.Tx) ([]Server, error) {
 		now, err := t.Clock(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		_, err = t.Exec(ctx, `INSERT INTO server (id, address, key_print, version, started_at, seen_at) VALUES (?, ?, ?, ?, ?, ?)
 			ON CONFLICT (id) DO UPDATE SET address = excluded.address, seen_at = excluded.seen_at`,
 			me.ID, me.Address, me.KeyPrint, me.Version, now, now)
 		if err != nil {
-			return fmt.Errorf("keep that this server runs: %w", err)
+			return nil, fmt.Errorf("keep that this server runs: %w", err)
 		}
 		query := "SELECT id, address, key_print, version FROM server WHERE id <> ? AND seen_at > ? AND seen_at <= ? ORDER BY started_at, id"
-		return t.Each(ctx, query, []any{me.ID, now - life.Microseconds(), now + life.Microseconds()}, func(rows *sql.Rows) error {
-			var o Server
-			err := rows.Scan(&o.ID, &o.Address, &o.KeyPrint, &o.Version)
-			others = append(others, o)
-			return err
+		return db.Collect(ctx, t, query, []any{me.ID, now - life.Microseconds(), now + life.Microseconds()}, func(row db.Row, o *Server) error {
+			return row.Scan(&o.ID, &o.Address, &o.KeyPrint, &o.Version)
 		})
 	})
-	return others, err
 }
 
 // BuryServers forgets servers that were not seen within life, and those that
@@ -57,21 +50,13 @@ func (s *Servers) BuryServers(ctx context.Context, me Server, life time.Duration
 		if err != nil {
 			return err
 		}
-		var gone []string
 		query := "DELETE FROM server WHERE id <> ? AND (seen_at <= ? OR seen_at > ? OR address <> '' AND address = ?) RETURNING id"
-		err = t.Each(ctx, query, []any{me.ID, now - life.Microseconds(), now + life.Microseconds(), me.Address}, func(rows *sql.Rows) error {
-			var id string
-			err := rows.Scan(&id)
-			gone = append(gone, id)
+		gone, err := db.Column[string](ctx, t, query, me.ID, now-life.Microseconds(), now+life.Microseconds(), me.Address)
+		if err != nil {
 			return err
-		})
-		n = int64(len(gone))
-		for part := range slices.Chunk(gone, db.Chunk) {
-			if err == nil {
-				_, err = t.Exec(ctx, "UPDATE notification_delivery SET held_until = 0 WHERE state = 'Waiting' AND holder IN ("+db.Marks(len(part))+")", db.Anys(part)...)
-			}
 		}
-		return err
+		n = int64(len(gone))
+		return t.ExecOf(ctx, "UPDATE notification_delivery SET held_until = 0 WHERE state = 'Waiting' AND holder IN (LIST)", nil, gone)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("forget servers that are gone: %w", err)
@@ -130,7 +115,7 @@ func (s *Servers) EndJob(ctx context.Context, job, holder string, again time.Dur
 // JobDue returns when a job is, or was, to be done next; no time for one that was never done.
 func (s *Servers) JobDue(ctx context.Context, job string) (due time.Time, err error) {
 	var at int64
-	err = s.db.Read(ctx, func(t db.Tx) error { return t.One(ctx, "SELECT due_at FROM job WHERE id = ?", []any{job}, &at) })
+	err = s.db.One(ctx, "SELECT due_at FROM job WHERE id = ?", []any{job}, &at)
 	if err != nil && !db.IsNotFound(err) {
 		return time.Time{}, fmt.Errorf("read when job %s is due: %w", job, err)
 	}
