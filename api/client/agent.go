@@ -10,12 +10,12 @@ import (
 
 // CreateAgent makes an agent. The answer has its registration token, which is said once.
 func (c *Client) CreateAgent(ctx context.Context, agent api.Agent, dryRun bool) (api.AgentRegistration, error) {
-	return ask[api.AgentRegistration](ctx, c, call{method: http.MethodPost, path: at("agents"), query: dry(dryRun), body: agent, once: true})
+	return once[api.AgentRegistration](ctx, c, dry(dryRun), agent, "agents")
 }
 
 // RegisterAgent makes another registration token for an agent.
 func (c *Client) RegisterAgent(ctx context.Context, id string) (api.AgentRegistration, error) {
-	return ask[api.AgentRegistration](ctx, c, call{method: http.MethodPost, path: at("agents", id, "registration"), once: true})
+	return once[api.AgentRegistration](ctx, c, nil, nil, "agents", id, "registration")
 }
 
 // RotateAgent has an agent make a new key pair.
@@ -31,26 +31,25 @@ func (c *Client) RevokeAgent(ctx context.Context, id string) error {
 
 // AgentManifest gives what installs an agent: YAML for kubectl, or the values of the Helm chart.
 func (c *Client) AgentManifest(ctx context.Context, id string, o api.InstallOptions, helm bool) ([]byte, error) {
-	query := url.Values{}
+	r := call{method: http.MethodPost, path: at("agents", id, "manifest"), body: o, accept: "application/yaml, application/problem+json"}
 	if helm {
-		query.Set("format", "helm")
+		r.query = url.Values{"format": {"helm"}}
 	}
-	return ask[[]byte](ctx, c, call{method: http.MethodPost, path: at("agents", id, "manifest"), query: query, body: o, accept: "application/yaml, application/problem+json"})
+	return ask[[]byte](ctx, c, r)
 }
 
 // Mappings lists which Argo projects of an agent belong to which projects.
 func (c *Client) Mappings(ctx context.Context, agent string) ([]api.Mapping, error) {
-	var out api.Page[api.Mapping]
-	err := c.do(ctx, call{method: http.MethodGet, path: at("agents", agent, "mappings")}, &out)
+	out, err := get[api.Page[api.Mapping]](ctx, c, nil, "agents", agent, "mappings")
 	return out.Items, err
 }
 
 // SetMapping says which project an Argo project of an agent belongs to.
 func (c *Client) SetMapping(ctx context.Context, agent string, m api.Mapping) (api.Mapping, error) {
-	return ask[api.Mapping](ctx, c, call{method: http.MethodPut, path: at("agents", agent, "mappings", m.ArgoProject), body: m})
+	return put[api.Mapping](ctx, c, nil, m, "agents", agent, "mappings", m.ArgoProject)
 }
 
 // DeleteMapping has an Argo project belong to the scope of its agent again.
 func (c *Client) DeleteMapping(ctx context.Context, agent, argoProject string) error {
-	return c.do(ctx, call{method: http.MethodDelete, path: at("agents", agent, "mappings", argoProject)}, nil)
+	return c.delete(ctx, nil, "agents", agent, "mappings", argoProject)
 }

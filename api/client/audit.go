@@ -12,17 +12,17 @@ import (
 
 // Audit gives a page of what was done, the newest first.
 func (c *Client) Audit(ctx context.Context, filter api.AuditFilter) (api.Page[api.AuditEntry], error) {
-	return ask[api.Page[api.AuditEntry]](ctx, c, call{method: http.MethodGet, path: at("audit"), query: auditQuery(filter)})
+	return get[api.Page[api.AuditEntry]](ctx, c, auditQuery(filter), "audit")
 }
 
 // AuditEntry gives one entry by its number.
 func (c *Client) AuditEntry(ctx context.Context, id int64) (api.AuditEntry, error) {
-	return ask[api.AuditEntry](ctx, c, call{method: http.MethodGet, path: at("audit", strconv.FormatInt(id, 10))})
+	return get[api.AuditEntry](ctx, c, nil, "audit", strconv.FormatInt(id, 10))
 }
 
 // VerifyAudit says whether the chain of entries is whole.
 func (c *Client) VerifyAudit(ctx context.Context) (api.AuditVerification, error) {
-	return ask[api.AuditVerification](ctx, c, call{method: http.MethodGet, path: at("audit", "verification")})
+	return get[api.AuditVerification](ctx, c, nil, "audit", "verification")
 }
 
 // ExportAudit gives all entries that pass the filter, the oldest first: format is jsonl or csv. An export that ends early
@@ -42,14 +42,7 @@ func (c *Client) export(ctx context.Context, path string, query url.Values, form
 }
 
 func auditQuery(f api.AuditFilter) url.Values {
-	query := listQuery(f.ListOptions)
-	set(query, "actor", f.Actor)
-	set(query, "action", f.Action)
-	set(query, "objectType", f.ObjectType)
-	set(query, "objectId", f.ObjectID)
-	set(query, "outcome", f.Outcome)
-	set(query, "requestId", f.RequestID)
-	setTime(query, "from", f.From)
-	setTime(query, "to", f.To)
-	return query
+	query := set(listQuery(f.ListOptions), "actor", f.Actor, "action", f.Action, "objectType", f.ObjectType, "objectId", f.ObjectID,
+		"outcome", f.Outcome, "requestId", f.RequestID)
+	return setTime(setTime(query, "from", f.From), "to", f.To)
 }

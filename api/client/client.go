@@ -6,12 +6,14 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/big"
 	"net/http"
 	"net/url"
@@ -77,10 +79,7 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{base: base, token: cfg.Token, userAgent: cfg.UserAgent, timeout: cfg.Timeout, wait: firstWait}
-	if c.userAgent == "" {
-		c.userAgent = "slipway-client"
-	}
+	c := &Client{base: base, token: cfg.Token, userAgent: cmp.Or(cfg.UserAgent, "slipway-client"), timeout: cfg.Timeout, wait: firstWait}
 	c.http = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return c, nil
 }
@@ -148,6 +147,31 @@ type call struct {
 func ask[T any](ctx context.Context, c *Client, r call) (out T, err error) {
 	err = c.do(ctx, r, &out)
 	return out, err
+}
+
+// get reads what there is at a path.
+func get[T any](ctx context.Context, c *Client, query url.Values, path ...string) (T, error) {
+	return ask[T](ctx, c, call{method: http.MethodGet, path: at(path...), query: query})
+}
+
+// post has something made or done.
+func post[T any](ctx context.Context, c *Client, query url.Values, body any, path ...string) (T, error) {
+	return ask[T](ctx, c, call{method: http.MethodPost, path: at(path...), query: query, body: body})
+}
+
+// once is post for an answer that is said once.
+func once[T any](ctx context.Context, c *Client, query url.Values, body any, path ...string) (T, error) {
+	return ask[T](ctx, c, call{method: http.MethodPost, path: at(path...), query: query, body: body, once: true})
+}
+
+// put writes what is to be at a path.
+func put[T any](ctx context.Context, c *Client, query url.Values, body any, path ...string) (T, error) {
+	return ask[T](ctx, c, call{method: http.MethodPut, path: at(path...), query: query, body: body})
+}
+
+// delete removes what is at a path.
+func (c *Client) delete(ctx context.Context, query url.Values, path ...string) error {
+	return c.do(ctx, call{method: http.MethodDelete, path: at(path...), query: query}, nil)
 }
 
 // do sends a request, again where that makes sense, and decodes the answer into out; nil for an answer without one.
@@ -239,21 +263,17 @@ func decode(answer *http.Response, raw []byte, out any) error {
 
 // send makes the request and gives the answer, whatever its status. Its body has to be closed.
 func (c *Client) send(ctx context.Context, r call, body []byte) (*http.Response, error) {
-	at := *c.base
-	at.RawQuery = r.query.Encode()
-	text := at.Scheme + "://" + at.Host + r.path
-	if at.RawQuery != "" {
-		text += "?" + at.RawQuery
+	text := c.base.Scheme + "://" + c.base.Host + r.path
+	if query := r.query.Encode(); query != "" {
+		text += "?" + query
 	}
 	req, err := http.NewRequestWithContext(ctx, r.method, text, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("make request %s %s: %w", r.method, r.path, err)
 	}
-	for key, values := range r.header {
-		req.Header[key] = values
-	}
+	maps.Copy(req.Header, r.header)
 	c.sign(req.Header)
-	req.Header.Set("Accept", orJSON(r.accept))
+	req.Header.Set("Accept", cmp.Or(r.accept, "application/json"))
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -276,13 +296,6 @@ func (c *Client) sign(header http.Header) {
 	if c.token != "" {
 		header.Set("Authorization", "Bearer "+c.token)
 	}
-}
-
-func orJSON(accept string) string {
-	if accept == "" {
-		return "application/json"
-	}
-	return accept
 }
 
 func oneLine(text string) string {

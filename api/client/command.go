@@ -1,10 +1,10 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -24,12 +24,12 @@ const (
 
 // Command reads a command.
 func (c *Client) Command(ctx context.Context, id string) (api.Command, error) {
-	return ask[api.Command](ctx, c, call{method: http.MethodGet, path: at("commands", id)})
+	return get[api.Command](ctx, c, nil, "commands", id)
 }
 
 // AgentCommands gives a page of what an agent was asked to do, the newest first.
 func (c *Client) AgentCommands(ctx context.Context, agent string, options api.ListOptions) (api.Page[api.Command], error) {
-	return ask[api.Page[api.Command]](ctx, c, call{method: http.MethodGet, path: at("agents", agent, "commands"), query: listQuery(options)})
+	return get[api.Page[api.Command]](ctx, c, listQuery(options), "agents", agent, "commands")
 }
 
 // command sends a command and waits for what comes of it, as long as the context lets it. The agent's answer goes into
@@ -74,6 +74,12 @@ func (c *Client) command(ctx context.Context, r call, out any) (api.Command, err
 	return cmd, nil
 }
 
+// order is command for an answer of one type.
+func order[T any](ctx context.Context, c *Client, r call) (out T, err error) {
+	_, err = c.command(ctx, r, &out)
+	return out, err
+}
+
 // outcome is the error of a command that was not done.
 func outcome(cmd api.Command) error {
 	message := cmd.Message
@@ -82,20 +88,13 @@ func outcome(cmd api.Command) error {
 	case api.CommandDone:
 		return nil
 	case api.CommandRefused:
-		code, message = api.CodeForbidden, or(message, "agent "+cmd.Agent+" does not allow it: see its policy, ConfigMap slipway-agent-policy")
+		code, message = api.CodeForbidden, cmp.Or(message, "agent "+cmd.Agent+" does not allow it: see its policy, ConfigMap slipway-agent-policy")
 	case api.CommandExpired:
-		code, message = api.CodeUnavailable, or(message, "agent "+cmd.Agent+" did not take it before the deadline: `slipway agent get "+cmd.Agent+"` says how it is; then ask again")
+		code, message = api.CodeUnavailable, cmp.Or(message, "agent "+cmd.Agent+" did not take it before the deadline: `slipway agent get "+cmd.Agent+"` says how it is; then ask again")
 	case api.CommandUnknown:
-		code, message = api.CodeUnavailable, or(message, "agent "+cmd.Agent+" began it and was restarted, so that its end is not known: look at what came of it before you ask again")
+		code, message = api.CodeUnavailable, cmp.Or(message, "agent "+cmd.Agent+" began it and was restarted, so that its end is not known: look at what came of it before you ask again")
 	default:
-		message = or(message, "agent "+cmd.Agent+" could not do it (command "+cmd.ID+")")
+		message = cmp.Or(message, "agent "+cmd.Agent+" could not do it (command "+cmd.ID+")")
 	}
 	return &Error{Err: &api.Error{Code: code, Message: message}}
-}
-
-func or(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
 }

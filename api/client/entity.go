@@ -4,7 +4,9 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/slipway-gitops/slipway/api"
 )
@@ -17,7 +19,7 @@ type Entities[T any] struct {
 
 // List gives one page.
 func (e Entities[T]) List(ctx context.Context, options api.ListOptions) (api.Page[T], error) {
-	return ask[api.Page[T]](ctx, e.c, call{method: http.MethodGet, path: at(e.many), query: listQuery(options)})
+	return get[api.Page[T]](ctx, e.c, listQuery(options), e.many)
 }
 
 // All gives every one that may be seen and passes the filters, page after page.
@@ -27,37 +29,28 @@ func (e Entities[T]) All(ctx context.Context, options api.ListOptions) ([]T, err
 
 // Get reads one.
 func (e Entities[T]) Get(ctx context.Context, id string) (T, error) {
-	return ask[T](ctx, e.c, call{method: http.MethodGet, path: at(e.many, id)})
+	return get[T](ctx, e.c, nil, e.many, id)
 }
 
 // Create makes one; with dryRun the server only checks it.
 func (e Entities[T]) Create(ctx context.Context, v T, dryRun bool) (T, error) {
-	return ask[T](ctx, e.c, call{method: http.MethodPost, path: at(e.many), query: dry(dryRun), body: v})
+	return post[T](ctx, e.c, dry(dryRun), v, e.many)
 }
 
 // Update changes one, where its version is still that of v; whatever the version is where that is 0.
 func (e Entities[T]) Update(ctx context.Context, id string, v T, dryRun bool) (T, error) {
-	return ask[T](ctx, e.c, call{method: http.MethodPut, path: at(e.many, id), query: dry(dryRun), body: v})
+	return put[T](ctx, e.c, dry(dryRun), v, e.many, id)
 }
 
 // Upsert makes one, or changes it where it is there.
 func (e Entities[T]) Upsert(ctx context.Context, id string, v T, dryRun bool) (T, error) {
-	query := dry(dryRun)
-	query.Set("upsert", "true")
-	return ask[T](ctx, e.c, call{method: http.MethodPut, path: at(e.many, id), query: query, body: v})
+	return put[T](ctx, e.c, setBool(dry(dryRun), "upsert", true), v, e.many, id)
 }
 
 // Delete removes one. What something refers to is refused with the references, unless it is forced.
 func (e Entities[T]) Delete(ctx context.Context, id string, options api.DeleteOptions, dryRun bool) error {
-	return e.c.do(ctx, call{method: http.MethodDelete, path: at(e.many, id), query: deleteQuery(options, dryRun), version: options.Version}, nil)
-}
-
-func deleteQuery(options api.DeleteOptions, dryRun bool) url.Values {
-	query := dry(dryRun)
-	if options.Force {
-		query.Set("force", "true")
-	}
-	return query
+	query := setBool(dry(dryRun), "force", options.Force)
+	return e.c.do(ctx, call{method: http.MethodDelete, path: at(e.many, id), query: query, version: options.Version}, nil)
 }
 
 // Organizations of the account.
@@ -95,12 +88,12 @@ func (c *Client) AgentEntities() Entities[api.Agent] { return Entities[api.Agent
 
 // CreateUser makes a user. Without a password the answer has one that the server made; it is said once.
 func (c *Client) CreateUser(ctx context.Context, user api.UserCreate, dryRun bool) (api.UserCreated, error) {
-	return ask[api.UserCreated](ctx, c, call{method: http.MethodPost, path: at("users"), query: dry(dryRun), body: user, once: true})
+	return once[api.UserCreated](ctx, c, dry(dryRun), user, "users")
 }
 
 // ResetPassword gives a user a password that they have to change; it is said once.
 func (c *Client) ResetPassword(ctx context.Context, user string) (api.PasswordReset, error) {
-	return ask[api.PasswordReset](ctx, c, call{method: http.MethodPost, path: at("users", user, "password"), once: true})
+	return once[api.PasswordReset](ctx, c, nil, nil, "users", user, "password")
 }
 
 // All reads a list page after page.
@@ -123,6 +116,14 @@ func All[T any](options api.ListOptions, page func(api.ListOptions) (api.Page[T]
 	return out, nil
 }
 
+// all gives all pages that a filter leaves; options are those in it.
+func all[F, T any](ctx context.Context, filter *F, options *api.ListOptions, page func(context.Context, F) (api.Page[T], error)) ([]T, error) {
+	return All(*options, func(o api.ListOptions) (api.Page[T], error) {
+		*options = o
+		return page(ctx, *filter)
+	})
+}
+
 // readOn asks for the parts of an answer, one after the other. part asks for the one at a cursor, and returns the cursor of the
 // next, "" at the end.
 func readOn(cursor string, part func(cursor string) (next string, err error)) error {
@@ -135,25 +136,10 @@ func readOn(cursor string, part func(cursor string) (next string, err error)) er
 	}
 }
 
-// get reads something that there is.
-func get[T any](ctx context.Context, c *Client, path string, query url.Values) (T, error) {
-	return ask[T](ctx, c, call{method: http.MethodGet, path: path, query: query})
-}
-
-func dry(on bool) url.Values {
-	query := url.Values{}
-	if on {
-		query.Set("dryRun", "true")
-	}
-	return query
-}
+func dry(on bool) url.Values { return setBool(url.Values{}, "dryRun", on) }
 
 func listQuery(o api.ListOptions) url.Values {
-	query := url.Values{}
-	set(query, "cursor", o.Cursor)
-	set(query, "sort", o.Sort)
-	set(query, "search", o.Search)
-	set(query, "scope", string(o.Scope))
+	query := set(url.Values{}, "cursor", o.Cursor, "sort", o.Sort, "search", o.Search, "scope", string(o.Scope))
 	setInt(query, "limit", int64(o.Limit))
 	setInt(query, "page", int64(o.Page))
 	for key, value := range o.Labels {
@@ -165,14 +151,33 @@ func listQuery(o api.ListOptions) url.Values {
 	return query
 }
 
-func set(query url.Values, key, value string) {
-	if value != "" {
-		query.Set(key, value)
+// set adds parameters to a query, name and value by turns, but for those without a value.
+func set(query url.Values, pairs ...string) url.Values {
+	for pair := range slices.Chunk(pairs, 2) {
+		if pair[1] != "" {
+			query.Set(pair[0], pair[1])
+		}
 	}
+	return query
 }
 
-func setInt(query url.Values, key string, value int64) {
+func setBool(query url.Values, key string, on bool) url.Values {
+	if on {
+		query.Set(key, "true")
+	}
+	return query
+}
+
+func setInt(query url.Values, key string, value int64) url.Values {
 	if value != 0 {
 		query.Set(key, strconv.FormatInt(value, 10))
 	}
+	return query
+}
+
+func setTime(query url.Values, key string, t time.Time) url.Values {
+	if !t.IsZero() {
+		query.Set(key, t.UTC().Format(time.RFC3339Nano))
+	}
+	return query
 }

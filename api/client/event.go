@@ -3,6 +3,7 @@ package client
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -79,12 +80,24 @@ type stream struct {
 }
 
 func (c *Client) events(ctx context.Context, s *stream, opened func()) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	r := call{method: http.MethodGet, path: at("events"), accept: "text/event-stream", header: http.Header{}}
 	if s.after != "" {
 		r.header.Set("Last-Event-ID", s.after)
 	}
+	return c.listen(ctx, r, maxEvent, opened, s.take)
+}
+
+// message is an event as the HTML standard writes it.
+type message struct {
+	id, kind string
+	data     []byte
+}
+
+// listen opens a stream and calls take for each message of at most limit bytes, until the stream or ctx ends or take gives an
+// error. opened is called in between; nil for nobody.
+func (c *Client) listen(ctx context.Context, r call, limit int, opened func(), take func(message) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	answer, err := c.open(ctx, r)
 	if err != nil {
 		return err
@@ -95,9 +108,15 @@ func (c *Client) events(ctx context.Context, s *stream, opened func()) error {
 	}
 	quiet := time.AfterFunc(silence, func() { cancel(errors.New("nothing came for too long")) })
 	defer quiet.Stop()
-	lines := bufio.NewScanner(answer.Body)
-	lines.Buffer(make([]byte, 0, 4096), maxEvent)
-	return s.read(lines, func() { quiet.Reset(silence) })
+	var stop error
+	err = readMessages(answer.Body, limit, func() { quiet.Reset(silence) }, func(m message) error {
+		stop = take(m)
+		return stop
+	})
+	if cause := context.Cause(ctx); stop == nil && cause != nil {
+		return cause
+	}
+	return err
 }
 
 // open sends a request whose answer is a stream; an answer that is a refusal is an error.
@@ -118,47 +137,52 @@ func (c *Client) open(ctx context.Context, r call) (*http.Response, error) {
 	return nil, err
 }
 
-// read takes events as the HTML standard writes them. alive is called for every line.
-func (s *stream) read(lines *bufio.Scanner, alive func()) error {
-	var id, data []byte
+// readMessages calls take for each message. alive is called for every line.
+func readMessages(from io.Reader, limit int, alive func(), take func(message) error) error {
+	lines := bufio.NewScanner(from)
+	lines.Buffer(make([]byte, 0, 4096), limit)
+	var m message
 	has := false
 	for lines.Scan() {
 		alive()
 		line := lines.Bytes()
 		if len(line) == 0 {
 			if has {
-				if err := s.take(string(id), data); err != nil {
+				if err := take(m); err != nil {
 					return err
 				}
 			}
-			data, has = data[:0], false
+			m.kind, m.data, has = "", m.data[:0], false
 			continue
 		}
 		field, value, _ := bytes.Cut(line, []byte(":"))
 		value = bytes.TrimPrefix(value, []byte(" "))
 		switch string(field) {
 		case "id":
-			id = append(id[:0], value...)
+			m.id = string(value)
+		case "event":
+			m.kind = string(value)
 		case "data":
 			if has {
-				data = append(data, '\n')
+				m.data = append(m.data, '\n')
 			}
-			if data, has = append(data, value...), true; len(data) > maxEvent {
+			if m.data, has = append(m.data, value...), true; len(m.data) > limit {
 				return errors.New("an event is larger than anything that is one")
 			}
 		}
 	}
-	return lines.Err()
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("read the stream: %w", err)
+	}
+	return nil
 }
 
-func (s *stream) take(id string, data []byte) error {
+func (s *stream) take(m message) error {
 	var e api.Event
-	if err := json.Unmarshal(data, &e); err != nil {
+	if err := json.Unmarshal(m.data, &e); err != nil {
 		return fmt.Errorf("read event: %w", err)
 	}
-	if e.ID == "" {
-		e.ID = id
-	}
+	e.ID = cmp.Or(e.ID, m.id)
 	if err := s.fn(e); err != nil {
 		s.stopped = true
 		return err
@@ -171,22 +195,22 @@ func (s *stream) take(id string, data []byte) error {
 
 // Overview counts what the caller may see.
 func (c *Client) Overview(ctx context.Context) (api.Overview, error) {
-	return ask[api.Overview](ctx, c, call{method: http.MethodGet, path: at("overview")})
+	return get[api.Overview](ctx, c, nil, "overview")
 }
 
 // Info is what the server says of itself.
 func (c *Client) Info(ctx context.Context) (api.ServerInfo, error) {
-	return ask[api.ServerInfo](ctx, c, call{method: http.MethodGet, path: at("info")})
+	return get[api.ServerInfo](ctx, c, nil, "info")
 }
 
 // Settings of the server.
 func (c *Client) Settings(ctx context.Context) (api.Settings, error) {
-	return ask[api.Settings](ctx, c, call{method: http.MethodGet, path: at("settings")})
+	return get[api.Settings](ctx, c, nil, "settings")
 }
 
 // SetSettings changes the settings of the server; dryRun has it only check them.
 func (c *Client) SetSettings(ctx context.Context, in api.Settings, dryRun bool) (api.Settings, error) {
-	return ask[api.Settings](ctx, c, call{method: http.MethodPut, path: at("settings"), query: dry(dryRun), body: in})
+	return put[api.Settings](ctx, c, dry(dryRun), in, "settings")
 }
 
 // Healthy is an error where the server does not answer.

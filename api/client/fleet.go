@@ -2,71 +2,49 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"net/url"
-	"strconv"
 
 	"github.com/slipway-gitops/slipway/api"
 )
 
 // FleetSummary counts the applications of all agents that a filter leaves.
 func (c *Client) FleetSummary(ctx context.Context, f api.FleetFilter) (api.FleetSummary, error) {
-	return ask[api.FleetSummary](ctx, c, call{method: http.MethodGet, path: at("fleet", "summary"), query: fleetQuery(f, api.ListOptions{})})
+	return get[api.FleetSummary](ctx, c, fleetQuery(f, api.ListOptions{}), "fleet", "summary")
 }
 
 // FleetAttention lists what needs attention, the worst first.
 func (c *Client) FleetAttention(ctx context.Context, f api.AttentionFilter) (api.Attention, error) {
-	query := url.Values{}
-	set(query, "scope", string(f.Scope))
-	set(query, "agent", f.Agent)
-	for _, kind := range f.Kinds {
-		query.Add("kind", kind)
-	}
-	if f.Limit > 0 {
-		query.Set("limit", strconv.Itoa(f.Limit))
-	}
-	return ask[api.Attention](ctx, c, call{method: http.MethodGet, path: at("fleet", "attention"), query: query})
+	query := setInt(set(url.Values{"kind": f.Kinds}, "scope", string(f.Scope), "agent", f.Agent), "limit", int64(max(f.Limit, 0)))
+	return get[api.Attention](ctx, c, query, "fleet", "attention")
 }
 
 // FleetApplications gives a page of the applications of all agents that a filter leaves.
 func (c *Client) FleetApplications(ctx context.Context, f api.FleetFilter, o api.ListOptions) (api.Page[api.Application], error) {
-	return ask[api.Page[api.Application]](ctx, c, call{method: http.MethodGet, path: at("fleet", "applications"), query: fleetQuery(f, o)})
+	return get[api.Page[api.Application]](ctx, c, fleetQuery(f, o), "fleet", "applications")
 }
 
 // fleetQuery says a filter in a query. What it searches for counts, not what the options of the list do.
 func fleetQuery(f api.FleetFilter, o api.ListOptions) url.Values {
 	o.Search, o.Scope, o.Labels = f.Search, f.Scope, f.Labels
-	query := listQuery(o)
-	for key, value := range map[string]string{
-		"agent": f.Agent, "argoProject": f.ArgoProject, "namespace": f.Namespace, "repoURL": f.RepoURL, "cluster": f.Cluster,
-		"service": f.Service, "environment": f.Environment, "region": f.Region, "type": f.Type, "version": f.Version,
-		"driftOlder": f.DriftOlder, "since": f.Since,
-	} {
-		set(query, key, value)
-	}
-	for key, values := range map[string][]string{"sync": f.Sync, "health": f.Health, "phase": f.Phase, "attention": f.Attention} {
-		for _, value := range values {
-			query.Add(key, value)
-		}
-	}
-	setBool(query, "held", f.Held)
-	setBool(query, "stale", f.Stale)
-	return query
+	query := set(listQuery(o), "agent", f.Agent, "argoProject", f.ArgoProject, "namespace", f.Namespace, "repoURL", f.RepoURL, "cluster", f.Cluster,
+		"service", f.Service, "environment", f.Environment, "region", f.Region, "type", f.Type, "version", f.Version,
+		"driftOlder", f.DriftOlder, "since", f.Since)
+	query["sync"], query["health"], query["phase"], query["attention"] = f.Sync, f.Health, f.Phase, f.Attention
+	return setBool(setBool(query, "held", f.Held), "stale", f.Stale)
 }
 
 // DORA gives the figures of delivery. Of the filter of the ledger, times, scope and what applications it is about count.
 func (c *Client) DORA(ctx context.Context, f api.DORAFilter) (api.DORAReport, error) {
-	query := deliveryQuery(f.LedgerFilter)
-	set(query, "group", f.Group)
+	query := set(deliveryQuery(f.LedgerFilter), "group", f.Group)
 	if f.Week {
 		query.Set("by", "week")
 	}
-	return ask[api.DORAReport](ctx, c, call{method: http.MethodGet, path: at("fleet", "dora"), query: query})
+	return get[api.DORAReport](ctx, c, query, "fleet", "dora")
 }
 
 // ServiceLevels says how long deliveries took on their way. Of the filter the same counts as for DORA.
 func (c *Client) ServiceLevels(ctx context.Context, f api.LedgerFilter) (api.ServiceLevels, error) {
-	return ask[api.ServiceLevels](ctx, c, call{method: http.MethodGet, path: at("fleet", "service-levels"), query: deliveryQuery(f)})
+	return get[api.ServiceLevels](ctx, c, deliveryQuery(f), "fleet", "service-levels")
 }
 
 func deliveryQuery(f api.LedgerFilter) url.Values {

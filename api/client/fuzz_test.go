@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"net/http"
@@ -17,9 +16,7 @@ func FuzzEventStream(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		seen := 0
 		s := stream{fn: func(api.Event) error { seen++; return nil }}
-		lines := bufio.NewScanner(bytes.NewReader(raw))
-		lines.Buffer(make([]byte, 0, 4096), maxEvent)
-		_ = s.read(lines, func() {}) // what is no event is an error, and never a panic
+		_ = readMessages(bytes.NewReader(raw), maxEvent, func() {}, s.take) // what is no event is an error, and never a panic
 		if blank := bytes.Count(raw, []byte("\n")); seen > blank {
 			t.Errorf("%d events of %d lines", seen, blank)
 		}

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"io"
-	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -13,54 +12,41 @@ import (
 
 // Ledger gives a page of operations on applications, the newest first.
 func (c *Client) Ledger(ctx context.Context, filter api.LedgerFilter) (api.Page[api.LedgerEntry], error) {
-	return ask[api.Page[api.LedgerEntry]](ctx, c, call{method: http.MethodGet, path: at("ledger"), query: ledgerQuery(filter)})
+	return get[api.Page[api.LedgerEntry]](ctx, c, ledgerQuery(filter), "ledger")
 }
 
 // LedgerEntry gives one operation with what it rendered and changed.
 func (c *Client) LedgerEntry(ctx context.Context, id string) (api.LedgerDetail, error) {
-	return ask[api.LedgerDetail](ctx, c, call{method: http.MethodGet, path: at("ledger", id)})
+	return get[api.LedgerDetail](ctx, c, nil, "ledger", id)
 }
 
 // LedgerManifests gives the manifests that an operation rendered; those of one kind, namespace and name, where these are
 // given.
 func (c *Client) LedgerManifests(ctx context.Context, id string, only api.LedgerKey) (api.LedgerManifests, error) {
-	query := url.Values{}
-	set(query, "kind", only.Kind)
-	set(query, "objectNamespace", only.Namespace)
-	set(query, "objectName", only.Name)
-	return ask[api.LedgerManifests](ctx, c, call{method: http.MethodGet, path: at("ledger", id, "manifests"), query: query})
+	query := set(url.Values{}, "kind", only.Kind, "objectNamespace", only.Namespace, "objectName", only.Name)
+	return get[api.LedgerManifests](ctx, c, query, "ledger", id, "manifests")
 }
 
 // LedgerAt says what ran at a time.
 func (c *Client) LedgerAt(ctx context.Context, when time.Time, filter api.LedgerFilter) (api.Page[api.LedgerState], error) {
-	query := ledgerQuery(filter)
-	setTime(query, "at", when)
-	return ask[api.Page[api.LedgerState]](ctx, c, call{method: http.MethodGet, path: at("ledger", "at"), query: query})
+	return get[api.Page[api.LedgerState]](ctx, c, setTime(ledgerQuery(filter), "at", when), "ledger", "at")
 }
 
 // LedgerDiff gives a page of what differs between filter.From and filter.To, with the manifests where they are asked for.
 func (c *Client) LedgerDiff(ctx context.Context, filter api.LedgerFilter, manifests bool) (api.LedgerDiff, error) {
-	query := ledgerQuery(filter)
-	if manifests {
-		query.Set("manifests", "true")
-	}
-	return ask[api.LedgerDiff](ctx, c, call{method: http.MethodGet, path: at("ledger", "diff"), query: query})
+	return get[api.LedgerDiff](ctx, c, setBool(ledgerQuery(filter), "manifests", manifests), "ledger", "diff")
 }
 
 // CompareLedger gives what differs between what two operations rendered.
 func (c *Client) CompareLedger(ctx context.Context, id, other string) (api.LedgerComparison, error) {
-	return ask[api.LedgerComparison](ctx, c, call{method: http.MethodGet, path: at("ledger", id, "diff", other)})
+	return get[api.LedgerComparison](ctx, c, nil, "ledger", id, "diff", other)
 }
 
 // LedgerObject gives the changes to the object that the filter names by Kind, ObjectNS, Object and ObjectGroup, the newest
 // first.
 func (c *Client) LedgerObject(ctx context.Context, filter api.LedgerFilter) (api.Page[api.LedgerObjectChange], error) {
-	query := ledgerQuery(filter)
-	set(query, "kind", filter.Kind)
-	set(query, "objectName", filter.Object)
-	set(query, "objectNamespace", filter.ObjectNS)
-	set(query, "group", filter.ObjectGroup)
-	return ask[api.Page[api.LedgerObjectChange]](ctx, c, call{method: http.MethodGet, path: at("ledger", "objects"), query: query})
+	query := set(ledgerQuery(filter), "kind", filter.Kind, "objectName", filter.Object, "objectNamespace", filter.ObjectNS, "group", filter.ObjectGroup)
+	return get[api.Page[api.LedgerObjectChange]](ctx, c, query, "ledger", "objects")
 }
 
 // ExportLedger gives all operations that pass the filter, the oldest first: format is jsonl or tar. An export that ends early
@@ -70,36 +56,11 @@ func (c *Client) ExportLedger(ctx context.Context, filter api.LedgerFilter, form
 }
 
 func ledgerQuery(f api.LedgerFilter) url.Values {
-	query := listQuery(f.ListOptions)
-	for _, p := range []struct{ key, value string }{
-		{"agent", f.Agent},
-		{"namespace", f.Namespace},
-		{"name", f.Name},
-		{"argoProject", f.ArgoProject},
-		{"service", f.Service},
-		{"environment", f.Environment},
-		{"destination", f.Destination},
-		{"phase", f.Phase},
-		{"action", f.Action},
-		{"actor", f.Actor},
-		{"command", f.Command},
-		{"revision", f.Revision},
-	} {
-		set(query, p.key, p.value)
-	}
+	query := set(listQuery(f.ListOptions), "agent", f.Agent, "namespace", f.Namespace, "name", f.Name, "argoProject", f.ArgoProject,
+		"service", f.Service, "environment", f.Environment, "destination", f.Destination, "phase", f.Phase, "action", f.Action,
+		"actor", f.Actor, "command", f.Command, "revision", f.Revision)
 	if f.Automatic != nil {
 		query.Set("automatic", strconv.FormatBool(*f.Automatic))
 	}
-	if f.Changed {
-		query.Set("changed", "true")
-	}
-	setTime(query, "from", f.From)
-	setTime(query, "to", f.To)
-	return query
-}
-
-func setTime(query url.Values, key string, t time.Time) {
-	if !t.IsZero() {
-		query.Set(key, t.UTC().Format(time.RFC3339Nano))
-	}
+	return setTime(setTime(setBool(query, "changed", f.Changed), "from", f.From), "to", f.To)
 }

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/slipway-gitops/slipway/api"
 )
@@ -19,31 +18,26 @@ func (c *Client) NotificationRules() Entities[api.NotificationRule] {
 
 // TestChannel sends a message to see whether a channel works.
 func (c *Client) TestChannel(ctx context.Context, id string) (api.NotificationResult, error) {
-	return ask[api.NotificationResult](ctx, c, call{method: http.MethodPost, path: at("notification-channels", id, "test")})
+	return post[api.NotificationResult](ctx, c, nil, nil, "notification-channels", id, "test")
 }
 
 // PreviewRule says what a rule would send, whether or not it is there.
 func (c *Client) PreviewRule(ctx context.Context, rule api.NotificationRule) (api.NotificationText, error) {
-	return ask[api.NotificationText](ctx, c, call{method: http.MethodPost, path: at("notification-rules", "preview"), body: rule})
+	return post[api.NotificationText](ctx, c, nil, rule, "notification-rules", "preview")
 }
 
 // Deliveries gives a page of messages.
 func (c *Client) Deliveries(ctx context.Context, f api.DeliveryFilter) (api.Page[api.NotificationDelivery], error) {
-	query := listQuery(f.ListOptions)
-	set(query, "rule", f.Rule)
-	set(query, "channel", f.Channel)
-	set(query, "state", f.State)
-	set(query, "event", f.Event)
-	set(query, "object", f.Object)
-	return ask[api.Page[api.NotificationDelivery]](ctx, c, call{method: http.MethodGet, path: at("notification-deliveries"), query: query})
+	query := set(listQuery(f.ListOptions), "rule", f.Rule, "channel", f.Channel, "state", f.State, "event", f.Event, "object", f.Object)
+	return get[api.Page[api.NotificationDelivery]](ctx, c, query, "notification-deliveries")
 }
 
 // Delivery gets a message.
 func (c *Client) Delivery(ctx context.Context, id string) (api.NotificationDelivery, error) {
-	return ask[api.NotificationDelivery](ctx, c, call{method: http.MethodGet, path: at("notification-deliveries", id)})
+	return get[api.NotificationDelivery](ctx, c, nil, "notification-deliveries", id)
 }
 
 // ResendDelivery has a message sent again.
 func (c *Client) ResendDelivery(ctx context.Context, id string) (api.NotificationDelivery, error) {
-	return ask[api.NotificationDelivery](ctx, c, call{method: http.MethodPost, path: at("notification-deliveries", id, "resend")})
+	return post[api.NotificationDelivery](ctx, c, nil, nil, "notification-deliveries", id, "resend")
 }

@@ -26,30 +26,35 @@ func (c *Client) ArgoProjects() Objects { return Objects{c, "argo-projects"} }
 
 // Items gives a page of the server's copies.
 func (o Objects) Items(ctx context.Context, filter api.ItemFilter) (api.Page[api.Item], error) {
-	return ask[api.Page[api.Item]](ctx, o.c, call{method: http.MethodGet, path: at(o.many), query: itemQuery(filter)})
+	return get[api.Page[api.Item]](ctx, o.c, itemQuery(filter), o.many)
 }
 
 // Item reads the server's copy of one.
 func (o Objects) Item(ctx context.Context, t api.Target) (api.Item, error) {
-	return ask[api.Item](ctx, o.c, call{method: http.MethodGet, path: at("agents", t.Agent, o.many, t.Namespace, t.Name)})
+	return get[api.Item](ctx, o.c, nil, "agents", t.Agent, o.many, t.Namespace, t.Name)
 }
 
 // Create has an agent make one. The command's result is the resource as the cluster holds it.
 func (o Objects) Create(ctx context.Context, agent string, in api.ObjectWrite, dryRun bool) (api.Command, error) {
+	return o.create(ctx, agent, in, dryRun)
+}
+
+func (o Objects) create(ctx context.Context, agent string, in any, dryRun bool) (api.Command, error) {
 	return o.c.command(ctx, call{method: http.MethodPost, path: at("agents", agent, o.many), query: dry(dryRun), body: in}, nil)
 }
 
 // Update has an agent replace one.
 func (o Objects) Update(ctx context.Context, t api.Target, in api.ObjectWrite, dryRun bool) (api.Command, error) {
+	return o.update(ctx, t, in, dryRun)
+}
+
+func (o Objects) update(ctx context.Context, t api.Target, in any, dryRun bool) (api.Command, error) {
 	return o.c.command(ctx, call{method: http.MethodPut, path: at("agents", t.Agent, o.many, t.Namespace, t.Name), query: dry(dryRun), body: in}, nil)
 }
 
 // All gives all pages of Items.
 func (o Objects) All(ctx context.Context, filter api.ItemFilter) ([]api.Item, error) {
-	return All(filter.ListOptions, func(options api.ListOptions) (api.Page[api.Item], error) {
-		filter.ListOptions = options
-		return o.Items(ctx, filter)
-	})
+	return all(ctx, &filter, &filter.ListOptions, o.Items)
 }
 
 // Removal says how an object is deleted.
@@ -63,9 +68,7 @@ type Removal struct {
 
 // Delete has an agent delete one; what something uses is refused unless it is forced.
 func (o Objects) Delete(ctx context.Context, t api.Target, how Removal) error {
-	query := deleteQuery(api.DeleteOptions{Force: how.Force}, how.DryRun)
-	setBool(query, "cascade", how.Cascade)
-	return o.remove(ctx, t, query)
+	return o.remove(ctx, t, setBool(setBool(dry(how.DryRun), "force", how.Force), "cascade", how.Cascade))
 }
 
 // Forget has the server forget its copy of one that the agent does not tell of any more. Of others it is a conflict.

@@ -9,12 +9,12 @@ import (
 
 // SignInMethods says how one can sign in.
 func (c *Client) SignInMethods(ctx context.Context) (api.SignInMethods, error) {
-	return ask[api.SignInMethods](ctx, c, call{method: http.MethodGet, path: at("session", "methods")})
+	return get[api.SignInMethods](ctx, c, nil, "session", "methods")
 }
 
 // SignIn checks a password. With a name for a token the answer has one.
 func (c *Client) SignIn(ctx context.Context, in api.SignIn) (api.Session, error) {
-	return ask[api.Session](ctx, c, call{method: http.MethodPost, path: at("session"), body: in, once: true})
+	return once[api.Session](ctx, c, nil, in, "session")
 }
 
 // ChooseFirst signs in with a password that somebody else chose and changes it: no token is given for such a one.
@@ -33,13 +33,11 @@ func (c *Client) ChooseFirst(ctx context.Context, in api.SignIn, password string
 }
 
 // SignOut deletes the token that the client calls with.
-func (c *Client) SignOut(ctx context.Context) error {
-	return c.do(ctx, call{method: http.MethodDelete, path: at("session")}, nil)
-}
+func (c *Client) SignOut(ctx context.Context) error { return c.delete(ctx, nil, "session") }
 
 // Whoami says who calls, and what they may do.
 func (c *Client) Whoami(ctx context.Context) (api.Whoami, error) {
-	return ask[api.Whoami](ctx, c, call{method: http.MethodGet, path: at("session")})
+	return get[api.Whoami](ctx, c, nil, "session")
 }
 
 // ChangePassword changes the caller's own password.
@@ -49,33 +47,30 @@ func (c *Client) ChangePassword(ctx context.Context, change api.PasswordChange) 
 
 // Can asks whether somebody may do something, and why.
 func (c *Client) Can(ctx context.Context, question api.AccessQuestion) (api.AccessAnswer, error) {
-	return ask[api.AccessAnswer](ctx, c, call{method: http.MethodPost, path: at("access", "can"), body: question})
+	return post[api.AccessAnswer](ctx, c, nil, question, "access", "can")
 }
 
 // Tokens gives a page of the tokens of an owner: the caller's where it is zero, all that may be seen where its id is "*".
 func (c *Client) Tokens(ctx context.Context, owner api.Principal, options api.ListOptions) (api.Page[api.Token], error) {
-	query := listQuery(options)
-	set(query, "owner", owner.ID)
-	set(query, "ownerType", owner.Type)
-	return ask[api.Page[api.Token]](ctx, c, call{method: http.MethodGet, path: at("tokens"), query: query})
+	return get[api.Page[api.Token]](ctx, c, set(listQuery(options), "owner", owner.ID, "ownerType", owner.Type), "tokens")
 }
 
 // Token reads a token, without its secret.
 func (c *Client) Token(ctx context.Context, id string) (api.Token, error) {
-	return ask[api.Token](ctx, c, call{method: http.MethodGet, path: at("tokens", id)})
+	return get[api.Token](ctx, c, nil, "tokens", id)
 }
 
 // CreateToken makes a token; its secret is said once.
 func (c *Client) CreateToken(ctx context.Context, token api.Token, dryRun bool) (api.TokenCreated, error) {
-	return ask[api.TokenCreated](ctx, c, call{method: http.MethodPost, path: at("tokens"), query: dry(dryRun), body: token, once: true})
+	return once[api.TokenCreated](ctx, c, dry(dryRun), token, "tokens")
 }
 
 // DeleteToken makes a token worth nothing.
 func (c *Client) DeleteToken(ctx context.Context, id string) error {
-	return c.do(ctx, call{method: http.MethodDelete, path: at("tokens", id)}, nil)
+	return c.delete(ctx, nil, "tokens", id)
 }
 
 // ExchangeCode gives the token for the code that a browser brought from the identity provider.
 func (c *Client) ExchangeCode(ctx context.Context, in api.CodeExchange) (api.Session, error) {
-	return ask[api.Session](ctx, c, call{method: http.MethodPost, path: at("session", "oidc", "exchange"), body: in, once: true})
+	return once[api.Session](ctx, c, nil, in, "session", "oidc", "exchange")
 }

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/slipway-gitops/slipway/api"
 )
@@ -49,12 +48,12 @@ func (s Setting) Get(ctx context.Context, t api.Target) (api.Item, error) {
 
 // Create has an agent make one.
 func (s Setting) Create(ctx context.Context, agent string, in api.SettingWrite, dryRun bool) (api.Command, error) {
-	return s.c.command(ctx, call{method: http.MethodPost, path: at("agents", agent, s.many), query: dry(dryRun), body: in}, nil)
+	return Objects(s).create(ctx, agent, in, dryRun)
 }
 
 // Update has an agent change one. Secrets that are not sent stay as they are.
 func (s Setting) Update(ctx context.Context, t api.Target, in api.SettingWrite, dryRun bool) (api.Command, error) {
-	return s.c.command(ctx, call{method: http.MethodPut, path: at("agents", t.Agent, s.many, t.Namespace, t.Name), query: dry(dryRun), body: in}, nil)
+	return Objects(s).update(ctx, t, in, dryRun)
 }
 
 // Delete has an agent delete one; what applications use is refused unless it is forced.
@@ -64,5 +63,5 @@ func (s Setting) Delete(ctx context.Context, t api.Target, force, dryRun bool) e
 
 // Test has an agent try a connection; nothing is changed.
 func (s Setting) Test(ctx context.Context, agent string, in api.SettingWrite) (api.SettingTest, error) {
-	return ask[api.SettingTest](ctx, s.c, call{method: http.MethodPost, path: at("agents", agent, s.many, "test"), body: in})
+	return post[api.SettingTest](ctx, s.c, nil, in, "agents", agent, s.many, "test")
 }

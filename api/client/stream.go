@@ -21,20 +21,17 @@ import (
 // Logs gives the output of pods as text, line by line. With Follow it lasts until the context ends or the reader is
 // closed. What the agent says went wrong on the way is the reader's error.
 func (a Application) Logs(ctx context.Context, req api.Logs) (io.ReadCloser, error) {
-	query := resourceQuery(req.Resource)
-	set(query, "container", req.Container)
-	setBool(query, "follow", req.Follow)
-	setBool(query, "previous", req.Previous)
-	setInt(query, "since", req.Since)
+	query := set(resourceQuery(req.Resource), "container", req.Container, "search", req.Search)
+	setInt(setInt(query, "since", req.Since), "tail", req.Tail)
 	if !req.SinceTime.IsZero() {
 		query.Set("sinceTime", req.SinceTime.UTC().Format(time.RFC3339))
 	}
-	setInt(query, "tail", req.Tail)
-	set(query, "search", req.Search)
-	setBool(query, "invert", req.Invert)
-	setBool(query, "ignoreCase", req.IgnoreCase)
-	setBool(query, "timestamps", req.Timestamps)
-	r := call{method: http.MethodGet, path: a.at("logs"), query: query, accept: "text/plain, application/problem+json"}
+	for key, on := range map[string]bool{
+		"follow": req.Follow, "previous": req.Previous, "invert": req.Invert, "ignoreCase": req.IgnoreCase, "timestamps": req.Timestamps,
+	} {
+		setBool(query, key, on)
+	}
+	r := call{method: http.MethodGet, path: at(a.path("logs")...), query: query, accept: "text/plain, application/problem+json"}
 	answer, err := a.c.open(ctx, r) //nolint:bodyclose // whoever reads the output closes it
 	if err != nil {
 		return nil, err
@@ -133,7 +130,7 @@ func (a Application) Terminal(ctx context.Context, s Shell) (*Terminal, error) {
 	if s.Pipe {
 		query.Set("tty", "false")
 	}
-	socket, err := a.c.dialWebSocket(ctx, a.at("terminal"), query)
+	socket, err := a.c.dialWebSocket(ctx, at(a.path("terminal")...), query)
 	if err != nil {
 		return nil, err
 	}
