@@ -205,9 +205,4 @@ func checkParams(params map[string]string) error {
 }
 
 // clip keeps what is repeated in an error short.
-func clip(text string) string {
-	if len(text) <= 100 {
-		return text
-	}
-	return strings.ToValidUTF8(text[:100], "") + "…"
-}
+func clip(text string) string { return object.Clip(text, 100) }

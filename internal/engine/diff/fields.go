@@ -9,6 +9,8 @@ import (
 	"unique"
 
 	"github.com/cespare/xxhash/v2"
+
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // Fields is the set of fields that one manager owns in an object, read from metadata.managedFields after a
@@ -326,8 +328,8 @@ func hasKeys(item, keys map[string]any) bool {
 
 // sameScalar compares scalars of which one may be decoded with int64 and the other with float64.
 func sameScalar(a, b any) bool {
-	if x, ok := number(a); ok {
-		y, ok := number(b)
+	if x, ok := object.Float(a); ok {
+		y, ok := object.Float(b)
 		return ok && x == y
 	}
 	switch a.(type) {
@@ -335,18 +337,6 @@ func sameScalar(a, b any) bool {
 		return a == b
 	}
 	return false
-}
-
-func number(v any) (float64, bool) {
-	switch n := v.(type) {
-	case int64:
-		return float64(n), true
-	case float64:
-		return n, true
-	case int:
-		return float64(n), true
-	}
-	return 0, false
 }
 
 // String prints the paths of the set, one a line, for people who debug.

@@ -2,6 +2,7 @@ package diff
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 )
@@ -148,5 +149,5 @@ func keyFields(name string) []string {
 	if json.Unmarshal([]byte(tail(name)), &keys) != nil {
 		return nil
 	}
-	return sortedKeys(keys)
+	return slices.Sorted(maps.Keys(keys))
 }

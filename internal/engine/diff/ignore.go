@@ -12,6 +12,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/jq"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
@@ -52,7 +53,7 @@ type rule struct {
 // content is what a rule says about an object that it matches.
 type content struct {
 	pointers   [][]string
-	jq         []*jqPath
+	jq         []*jq.Path
 	managers   []string
 	known      []knownField
 	aggregated bool // leave out the rules of a ClusterRole that others fill
@@ -123,15 +124,15 @@ func (c *content) add(pointers, expressions, managers []string) []error {
 	for i, text := range within("jsonPointers", pointers) {
 		p, err := parsePointer(text)
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("jsonPointers[%d]: %q %w", i, clip(text, 80), err))
+			wrong = append(wrong, fmt.Errorf("jsonPointers[%d]: %q %w", i, object.Clip(text, 80), err))
 			continue
 		}
 		c.pointers = append(c.pointers, p)
 	}
 	for i, text := range within("jqPathExpressions", expressions) {
-		p, err := parseJQ(text)
+		p, err := jq.Parse(text)
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("jqPathExpressions[%d]: %q %w", i, clip(text, 80), err))
+			wrong = append(wrong, fmt.Errorf("jqPathExpressions[%d]: %q %w", i, object.Clip(text, 80), err))
 			continue
 		}
 		c.jq = append(c.jq, p)
@@ -256,7 +257,7 @@ func merge(rules []*rule) *Rules {
 		write('p', p...)
 	}
 	for _, e := range out.jq {
-		write('j', e.text)
+		write('j', e.String())
 	}
 	write('m', out.managers...)
 	for _, k := range out.known {

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/jq"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
@@ -286,7 +287,7 @@ func TestAnExpressionThatIsTooDearIsToldAndIgnoresNothing(t *testing.T) {
 		t.Error(diff)
 	}
 	problems := g.Problems()
-	if len(problems) != 1 || !errors.Is(problems[0], errJQFuel) || !strings.Contains(problems[0].Error(), `"recurse(.)" takes too many steps`) {
+	if len(problems) != 1 || !errors.Is(problems[0], jq.ErrFuel) || !strings.Contains(problems[0].Error(), `"recurse(.)" takes too many steps`) {
 		t.Errorf("%v", problems)
 	}
 }

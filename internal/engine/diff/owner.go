@@ -3,6 +3,7 @@ package diff
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -120,7 +121,7 @@ func fieldChanges(out *[]FieldChange, path FieldPath, live, wanted any) {
 			for k := range w {
 				names[k] = nil
 			}
-			for _, k := range sortedKeys(names) {
+			for _, k := range slices.Sorted(maps.Keys(names)) {
 				fieldChanges(out, with(path, k), l[k], w[k])
 			}
 			return

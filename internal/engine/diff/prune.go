@@ -1,5 +1,7 @@
 package diff
 
+import "github.com/slipway-gitops/slipway/internal/engine/jq"
+
 // tree is a set of places, by their first keys.
 type tree struct {
 	whole bool // the place itself
@@ -7,10 +9,10 @@ type tree struct {
 }
 
 // grove gathers places of obj in a tree; slices become the indices that they cover.
-func grove(places []*jqStep, obj any) *tree {
+func grove(places []*jq.Place, obj any) *tree {
 	root := &tree{}
 	for _, p := range places {
-		root.add(p.elements(), obj)
+		root.add(p.Keys(), obj)
 	}
 	return root
 }
@@ -34,31 +36,31 @@ func (t *tree) add(path []any, value any) {
 		if key >= 0 && key < len(list) {
 			t.child(key).add(path[1:], list[key])
 		}
-	case jqSlice:
+	case jq.Slice:
 		list, _ := value.([]any)
 		if len(path) > 1 { // a place inside of the slice
 			t.addShifted(path[1:], list, key)
 			return
 		}
-		for i := key.from; i < min(key.to, len(list)); i++ {
+		for i := key.From; i < min(key.To, len(list)); i++ {
 			t.child(i).whole = true
 		}
 	}
 }
 
 // addShifted adds a place that is told from the start of a slice.
-func (t *tree) addShifted(path []any, list []any, s jqSlice) {
-	part := list[min(s.from, len(list)):min(s.to, len(list))]
+func (t *tree) addShifted(path []any, list []any, s jq.Slice) {
+	part := list[min(s.From, len(list)):min(s.To, len(list))]
 	switch key := path[0].(type) {
 	case int:
 		if key < 0 {
 			key += len(part)
 		}
 		if key >= 0 && key < len(part) {
-			t.child(s.from+key).add(path[1:], part[key])
+			t.child(s.From+key).add(path[1:], part[key])
 		}
-	case jqSlice:
-		t.add(append([]any{jqSlice{s.from + key.from, min(s.from+key.to, s.to)}}, path[1:]...), list)
+	case jq.Slice:
+		t.add(append([]any{jq.Slice{From: s.From + key.From, To: min(s.From+key.To, s.To)}}, path[1:]...), list)
 	}
 }
 

@@ -48,13 +48,13 @@ func (r *Rules) places(obj map[string]any) *tree {
 		}
 	}
 	for _, e := range r.jq {
-		found, err := e.paths(obj)
+		found, err := e.Places(obj)
 		if err != nil {
 			r.complain(e, err)
 			continue
 		}
 		for _, p := range found {
-			root.add(p.elements(), obj)
+			root.add(p.Keys(), obj)
 		}
 	}
 	if root.whole || len(root.below) == 0 {

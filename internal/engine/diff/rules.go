@@ -10,6 +10,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/slipway-gitops/slipway/internal/engine/jq"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
@@ -148,14 +149,14 @@ func (r *Rules) Strip(obj map[string]any) map[string]any {
 	for _, e := range r.jq {
 		// Whoever writes an expression could ask by it what a value is: it sees that there is one, and no more.
 		seen, _ := out.(map[string]any)
-		places, err := e.paths(any(object.WithoutSecrets(seen)))
+		places, err := e.Places(any(object.WithoutSecrets(seen)))
 		switch {
 		case err != nil:
 			r.complain(e, err)
 		case len(places) > 0:
 			named := grove(places, out)
 			if named.whole {
-				r.complain(e, errJQWhole)
+				r.complain(e, errWhole)
 				continue
 			}
 			out = prune(out, named)
@@ -168,10 +169,13 @@ func (r *Rules) Strip(obj map[string]any) map[string]any {
 	return rest
 }
 
+// errWhole ends a rule that names the object itself.
+var errWhole = errors.New("names the whole object")
+
 // complain notes errors of the rule. That an object lacks what an expression looks for is none.
-func (r *Rules) complain(e *jqPath, err error) {
-	if errors.Is(err, errJQFuel) || errors.Is(err, errJQPath) || errors.Is(err, errJQWhole) {
-		said := fmt.Errorf("jqPathExpressions: %q %w; it ignores nothing", clip(e.text, 80), err)
+func (r *Rules) complain(e *jq.Path, err error) {
+	if errors.Is(err, jq.ErrFuel) || errors.Is(err, jq.ErrNoPlace) || errors.Is(err, errWhole) {
+		said := fmt.Errorf("jqPathExpressions: %q %w; it ignores nothing", object.Clip(e.String(), 80), err)
 		r.broken.CompareAndSwap(nil, &said)
 	}
 }

@@ -56,3 +56,16 @@ func Count(from map[string]any, field string) int64 {
 	n, _ := Number(from, field)
 	return n
 }
+
+// Float is a number; false for any other value.
+func Float(v any) (float64, bool) {
+	switch n := v.(type) {
+	case int64:
+		return float64(n), true
+	case float64:
+		return n, true
+	case int:
+		return float64(n), true
+	}
+	return 0, false
+}

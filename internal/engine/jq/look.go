@@ -1,15 +1,19 @@
-package diff
+package jq
 
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // Functions that look for something in a value.
 
-func jqHas(in, key any) (any, error) {
+func has(in, key any) (any, error) {
 	switch v := in.(type) {
 	case map[string]any:
 		if name, ok := key.(string); ok {
@@ -17,27 +21,27 @@ func jqHas(in, key any) (any, error) {
 			return has, nil
 		}
 	case []any:
-		if f, ok := number(key); ok {
+		if f, ok := object.Float(key); ok {
 			i := clampIndex(f)
 			return i >= 0 && i < len(v), nil
 		}
 	}
-	return nil, errors.New("cannot look for " + jqType(key) + " in " + jqType(in))
+	return nil, errors.New("cannot look for " + typeOf(key) + " in " + typeOf(in))
 }
 
-func jqContains(m *jqMachine, a, b any) (bool, error) {
+func contains(m *machine, a, b any) (bool, error) {
 	switch x := a.(type) {
 	case map[string]any:
 		y, ok := b.(map[string]any)
 		if !ok {
 			break
 		}
-		for _, k := range sortedKeys(y) {
+		for _, k := range sorted(y) {
 			sub, has := x[k]
 			if !has {
 				return false, m.spend(1)
 			}
-			if ok, err := jqContains(m, sub, y[k]); !ok || err != nil {
+			if ok, err := contains(m, sub, y[k]); !ok || err != nil {
 				return false, err
 			}
 		}
@@ -50,11 +54,11 @@ func jqContains(m *jqMachine, a, b any) (bool, error) {
 		for _, want := range y {
 			found := false
 			for i := 0; i < len(x) && !found; i++ {
-				if jqType(x[i]) != jqType(want) {
+				if typeOf(x[i]) != typeOf(want) {
 					continue
 				}
 				var err error
-				if found, err = jqContains(m, x[i], want); err != nil {
+				if found, err = contains(m, x[i], want); err != nil {
 					return false, err
 				}
 			}
@@ -68,15 +72,15 @@ func jqContains(m *jqMachine, a, b any) (bool, error) {
 			return strings.Contains(x, y), m.spend((len(x) + len(y)) / 2)
 		}
 	}
-	if jqType(a) != jqType(b) {
-		return false, errors.New("cannot look for " + jqType(b) + " in " + jqType(a))
+	if typeOf(a) != typeOf(b) {
+		return false, errors.New("cannot look for " + typeOf(b) + " in " + typeOf(a))
 	}
-	order, err := jqCompare(m, a, b)
+	order, err := compare(m, a, b)
 	return order == 0, err
 }
 
-// jqTest matches a regular expression. Go's need time that grows with text and pattern alone.
-func jqTest(m *jqMachine, in, pattern, flags any) (any, error) {
+// matches matches a regular expression. Go's need time that grows with text and pattern alone.
+func matches(m *machine, in, pattern, flags any) (any, error) {
 	s, ok1 := in.(string)
 	p, ok2 := pattern.(string)
 	f, ok3 := flags.(string)
@@ -84,7 +88,7 @@ func jqTest(m *jqMachine, in, pattern, flags any) (any, error) {
 		ok3 = true
 	}
 	if !ok1 || !ok2 || !ok3 {
-		return nil, errors.New("test wants strings and got " + jqType(in))
+		return nil, errors.New("test wants strings and got " + typeOf(in))
 	}
 	const most = 512
 	if len(p) > most {
@@ -113,21 +117,21 @@ func jqTest(m *jqMachine, in, pattern, flags any) (any, error) {
 	return re.MatchString(s), nil
 }
 
-func jqToEntries(m *jqMachine, in any, _ ...any) (any, error) {
+func toEntries(m *machine, in any, _ ...any) (any, error) {
 	obj, ok := in.(map[string]any)
 	if !ok {
-		return nil, errors.New("to_entries wants an object and got " + jqType(in))
+		return nil, errors.New("to_entries wants an object and got " + typeOf(in))
 	}
 	out := make([]any, 0, len(obj))
-	for _, k := range sortedKeys(obj) {
+	for _, k := range sorted(obj) {
 		out = append(out, map[string]any{"key": k, "value": obj[k]})
 	}
 	return out, m.spend(3 * len(obj))
 }
 
-func jqFromEntries(m *jqMachine, in any, _ ...any) (any, error) {
+func fromEntries(m *machine, in any, _ ...any) (any, error) {
 	out := map[string]any{}
-	err := jqIterate(m, jqNode{v: in}, nil, func(n jqNode) error {
+	err := iterate(m, node{v: in}, nil, func(n node) error {
 		entry, ok := n.v.(map[string]any)
 		key, ok2 := entry["key"].(string)
 		if !ok || !ok2 {
@@ -138,3 +142,5 @@ func jqFromEntries(m *jqMachine, in any, _ ...any) (any, error) {
 	})
 	return out, err
 }
+
+func sorted(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

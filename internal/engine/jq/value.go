@@ -1,4 +1,4 @@
-package diff
+package jq
 
 import (
 	"cmp"
@@ -6,16 +6,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"strconv"
 	"strings"
 
 	"github.com/itchyny/gojq"
+
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // What expressions do with values. Whatever looks at every byte of a value pays for every eighth.
 
-func jqType(v any) string {
+func typeOf(v any) string {
 	switch v.(type) {
 	case nil:
 		return "null"
@@ -31,7 +34,7 @@ func jqType(v any) string {
 	return "number"
 }
 
-func jqNumber(text string) (any, bool) {
+func parseNumber(text string) (any, bool) {
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return i, true
 	}
@@ -39,14 +42,14 @@ func jqNumber(text string) (any, bool) {
 	return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)
 }
 
-// jqPay pays for looking at a whole value.
-func jqPay(m *jqMachine, v any) error {
+// pay pays for looking at a whole value.
+func pay(m *machine, v any) error {
 	switch v := v.(type) {
 	case string:
 		return m.spend(1 + len(v)/8)
 	case []any:
 		for _, item := range v {
-			if err := jqPay(m, item); err != nil {
+			if err := pay(m, item); err != nil {
 				return err
 			}
 		}
@@ -55,7 +58,7 @@ func jqPay(m *jqMachine, v any) error {
 			if err := m.spend(1 + len(k)/8); err != nil {
 				return err
 			}
-			if err := jqPay(m, item); err != nil {
+			if err := pay(m, item); err != nil {
 				return err
 			}
 		}
@@ -63,8 +66,8 @@ func jqPay(m *jqMachine, v any) error {
 	return m.spend(1)
 }
 
-func jqToJSON(m *jqMachine, v any) (any, error) {
-	if err := jqPay(m, v); err != nil {
+func toJSON(m *machine, v any, _ ...any) (any, error) {
+	if err := pay(m, v); err != nil {
 		return nil, err
 	}
 	var out strings.Builder
@@ -77,30 +80,30 @@ func jqToJSON(m *jqMachine, v any) (any, error) {
 	return text, m.spend(len(text) / 8)
 }
 
-func jqToString(m *jqMachine, v any) (any, error) {
+func toString(m *machine, v any, _ ...any) (any, error) {
 	if text, ok := v.(string); ok {
 		return text, nil
 	}
-	return jqToJSON(m, v)
+	return toJSON(m, v)
 }
 
-func jqRaised(m *jqMachine, v any) error {
-	text, err := jqToString(m, v)
+func raised(m *machine, v any) error {
+	text, err := toString(m, v)
 	if err != nil {
 		return err
 	}
 	return fmt.Errorf("raises the error %v", text)
 }
 
-// jqOperate is a binary operator on two values.
-func jqOperate(m *jqMachine, op gojq.Operator, a, b any) (any, error) {
+// operate is a binary operator on two values.
+func operate(m *machine, op gojq.Operator, a, b any) (any, error) {
 	switch op {
 	case gojq.OpAdd:
-		return jqSum(m, a, b)
+		return plus(m, a, b)
 	case gojq.OpSub:
-		return jqMinus(m, a, b)
+		return minus(m, a, b)
 	}
-	order, err := jqCompare(m, a, b)
+	order, err := compare(m, a, b)
 	switch op {
 	case gojq.OpEq:
 		return order == 0, err
@@ -116,7 +119,7 @@ func jqOperate(m *jqMachine, op gojq.Operator, a, b any) (any, error) {
 	return order >= 0, err
 }
 
-func jqSum(m *jqMachine, a, b any) (any, error) {
+func plus(m *machine, a, b any) (any, error) {
 	if a == nil {
 		return b, nil
 	}
@@ -134,27 +137,26 @@ func jqSum(m *jqMachine, a, b any) (any, error) {
 		}
 	case map[string]any:
 		if y, ok := b.(map[string]any); ok {
-			out := shallow(x)
-			for k, v := range y {
-				out[k] = v
-			}
+			out := make(map[string]any, len(x)+len(y))
+			maps.Copy(out, x)
+			maps.Copy(out, y)
 			return out, m.spend(len(x) + len(y))
 		}
 	}
-	return jqArithmetic(a, b, func(x, y int64) int64 { return x + y }, func(x, y float64) float64 { return x + y })
+	return arithmetic(a, b, func(x, y int64) int64 { return x + y }, func(x, y float64) float64 { return x + y })
 }
 
-func jqMinus(m *jqMachine, a, b any) (any, error) {
+func minus(m *machine, a, b any) (any, error) {
 	x, isList := a.([]any)
 	y, ok := b.([]any)
 	if !isList || !ok {
-		return jqArithmetic(a, b, func(x, y int64) int64 { return x - y }, func(x, y float64) float64 { return x - y })
+		return arithmetic(a, b, func(x, y int64) int64 { return x - y }, func(x, y float64) float64 { return x - y })
 	}
 	out := []any{}
 	for _, item := range x {
 		found := false
 		for _, other := range y {
-			order, err := jqCompare(m, item, other)
+			order, err := compare(m, item, other)
 			if err != nil {
 				return nil, err
 			}
@@ -167,17 +169,17 @@ func jqMinus(m *jqMachine, a, b any) (any, error) {
 	return out, nil
 }
 
-func jqArithmetic(a, b any, whole func(x, y int64) int64, broken func(x, y float64) float64) (any, error) {
+func arithmetic(a, b any, whole func(x, y int64) int64, broken func(x, y float64) float64) (any, error) {
 	i, okI := a.(int64)
 	j, okJ := b.(int64)
 	const most = 1 << 53
 	if okI && okJ && max(i, j) < most && min(i, j) > -most {
 		return whole(i, j), nil
 	}
-	x, okX := number(a)
-	y, okY := number(b)
+	x, okX := object.Float(a)
+	y, okY := object.Float(b)
 	if !okX || !okY {
-		return nil, errors.New("cannot calculate with " + jqType(a) + " and " + jqType(b))
+		return nil, errors.New("cannot calculate with " + typeOf(a) + " and " + typeOf(b))
 	}
 	f := broken(x, y)
 	if math.IsInf(f, 0) || math.IsNaN(f) {
@@ -186,12 +188,12 @@ func jqArithmetic(a, b any, whole func(x, y int64) int64, broken func(x, y float
 	return f, nil
 }
 
-// jqCompare orders any two values, as jq does: null, false, true, numbers, strings, arrays, objects.
-func jqCompare(m *jqMachine, a, b any) (int, error) {
+// compare orders any two values, as jq does: null, false, true, numbers, strings, arrays, objects.
+func compare(m *machine, a, b any) (int, error) {
 	if err := m.spend(1); err != nil {
 		return 0, err
 	}
-	if x, y := jqRank(a), jqRank(b); x != y {
+	if x, y := rank(a), rank(b); x != y {
 		return cmp.Compare(x, y), nil
 	}
 	switch x := a.(type) {
@@ -202,27 +204,27 @@ func jqCompare(m *jqMachine, a, b any) (int, error) {
 		return strings.Compare(x, y), m.spend(min(len(x), len(y)) / 8)
 	case []any:
 		y, _ := b.([]any)
-		return jqCompareLists(m, x, y)
+		return compareLists(m, x, y)
 	case map[string]any:
 		y, _ := b.(map[string]any)
-		keysX, keysY := jqList(sortedKeys(x)), jqList(sortedKeys(y))
-		if order, err := jqCompareLists(m, keysX, keysY); order != 0 || err != nil {
+		keysX, keysY := listOf(sorted(x)), listOf(sorted(y))
+		if order, err := compareLists(m, keysX, keysY); order != 0 || err != nil {
 			return order, err
 		}
 		for _, k := range keysX {
 			name, _ := k.(string)
-			if order, err := jqCompare(m, x[name], y[name]); order != 0 || err != nil {
+			if order, err := compare(m, x[name], y[name]); order != 0 || err != nil {
 				return order, err
 			}
 		}
 		return 0, nil
 	}
-	x, _ := number(a)
-	y, _ := number(b)
+	x, _ := object.Float(a)
+	y, _ := object.Float(b)
 	return cmp.Compare(x, y), nil
 }
 
-func jqRank(v any) int {
+func rank(v any) int {
 	switch v {
 	case nil:
 		return 0
@@ -231,10 +233,10 @@ func jqRank(v any) int {
 	case true:
 		return 2
 	}
-	return map[string]int{"number": 3, "string": 4, "array": 5, "object": 6}[jqType(v)]
+	return map[string]int{"number": 3, "string": 4, "array": 5, "object": 6}[typeOf(v)]
 }
 
-func jqList(texts []string) []any {
+func listOf(texts []string) []any {
 	out := make([]any, len(texts))
 	for i, t := range texts {
 		out[i] = t
@@ -242,16 +244,16 @@ func jqList(texts []string) []any {
 	return out
 }
 
-func jqCompareLists(m *jqMachine, x, y []any) (int, error) {
+func compareLists(m *machine, x, y []any) (int, error) {
 	for i := range min(len(x), len(y)) {
-		if order, err := jqCompare(m, x[i], y[i]); order != 0 || err != nil {
+		if order, err := compare(m, x[i], y[i]); order != 0 || err != nil {
 			return order, err
 		}
 	}
 	return cmp.Compare(len(x), len(y)), nil
 }
 
-func jqLength(m *jqMachine, in any, _ ...any) (any, error) {
+func length(m *machine, in any, _ ...any) (any, error) {
 	switch v := in.(type) {
 	case nil:
 		return int64(0), nil
@@ -266,10 +268,10 @@ func jqLength(m *jqMachine, in any, _ ...any) (any, error) {
 	case float64:
 		return math.Abs(v), nil
 	}
-	return nil, errors.New("has no length: " + jqType(in))
+	return nil, errors.New("has no length: " + typeOf(in))
 }
 
-func jqKeys(m *jqMachine, in any, _ ...any) (any, error) {
+func keys(m *machine, in any, _ ...any) (any, error) {
 	switch v := in.(type) {
 	case []any:
 		out := make([]any, len(v))
@@ -278,32 +280,32 @@ func jqKeys(m *jqMachine, in any, _ ...any) (any, error) {
 		}
 		return out, m.spend(len(v))
 	case map[string]any:
-		return jqList(sortedKeys(v)), m.spend(len(v))
+		return listOf(sorted(v)), m.spend(len(v))
 	}
-	return nil, errors.New("has no keys: " + jqType(in))
+	return nil, errors.New("has no keys: " + typeOf(in))
 }
 
-func jqToNumber(_ *jqMachine, in any, _ ...any) (any, error) {
+func toNumber(_ *machine, in any, _ ...any) (any, error) {
 	if text, ok := in.(string); ok && len(text) < 64 {
-		if v, ok := jqNumber(text); ok {
+		if v, ok := parseNumber(text); ok {
 			return v, nil
 		}
-	} else if jqType(in) == "number" {
+	} else if typeOf(in) == "number" {
 		return in, nil
 	}
 	return nil, errors.New("is no number")
 }
 
-// jqOnText makes a function of the input and at most one argument, both strings.
-func jqOnText(f func(s, arg string) any) func(m *jqMachine, in any, args ...any) (any, error) {
-	return func(m *jqMachine, in any, args ...any) (any, error) {
+// onText makes a function of the input and at most one argument, both strings.
+func onText(f func(s, arg string) any) function {
+	return func(m *machine, in any, args ...any) (any, error) {
 		s, ok := in.(string)
 		arg := ""
 		if ok && len(args) > 0 {
 			arg, ok = args[0].(string)
 		}
 		if !ok {
-			return nil, errors.New("wants a string and got " + jqType(in))
+			return nil, errors.New("wants a string and got " + typeOf(in))
 		}
 		if err := m.spend((len(s) + len(arg)) / 2); err != nil {
 			return nil, err
@@ -312,9 +314,9 @@ func jqOnText(f func(s, arg string) any) func(m *jqMachine, in any, args ...any)
 	}
 }
 
-// jqTrim leaves alone what is no string.
-func jqTrim(trim func(s, arg string) string) func(m *jqMachine, in any, args ...any) (any, error) {
-	return func(_ *jqMachine, in any, args ...any) (any, error) {
+// trimmed leaves alone what is no string.
+func trimmed(trim func(s, arg string) string) function {
+	return func(_ *machine, in any, args ...any) (any, error) {
 		s, ok := in.(string)
 		arg, ok2 := args[0].(string)
 		if !ok || !ok2 {
@@ -337,7 +339,7 @@ func splitText(s, by string) any {
 	if s == "" {
 		return []any{}
 	}
-	return jqList(strings.Split(s, by))
+	return listOf(strings.Split(s, by))
 }
 
 func indexText(s, part string) any {
@@ -348,10 +350,10 @@ func indexText(s, part string) any {
 	return int64(len([]rune(s[:i])))
 }
 
-func jqDecode64(m *jqMachine, in any, _ ...any) (any, error) {
+func decode64(m *machine, in any, _ ...any) (any, error) {
 	s, ok := in.(string)
 	if !ok {
-		return nil, errors.New("wants a string and got " + jqType(in))
+		return nil, errors.New("wants a string and got " + typeOf(in))
 	}
 	raw, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(s, "="))
 	if err != nil {
@@ -360,7 +362,7 @@ func jqDecode64(m *jqMachine, in any, _ ...any) (any, error) {
 	return strings.ToValidUTF8(string(raw), "\ufffd"), m.spend(len(s) / 2)
 }
 
-func jqJoin(m *jqMachine, in any, args ...any) (any, error) {
+func join(m *machine, in any, args ...any) (any, error) {
 	list, ok := in.([]any)
 	by, ok2 := args[0].(string)
 	if !ok || !ok2 {
@@ -371,10 +373,10 @@ func jqJoin(m *jqMachine, in any, args ...any) (any, error) {
 		if item == nil {
 			continue
 		}
-		if t := jqType(item); t == "array" || t == "object" {
+		if t := typeOf(item); t == "array" || t == "object" {
 			return nil, errors.New("cannot join " + t)
 		}
-		text, err := jqToString(m, item)
+		text, err := toString(m, item)
 		if err != nil {
 			return nil, err
 		}
@@ -386,19 +388,19 @@ func jqJoin(m *jqMachine, in any, args ...any) (any, error) {
 	return strings.Join(parts, by), nil
 }
 
-func jqAdd(m *jqMachine, in any, _ ...any) (any, error) {
+func add(m *machine, in any, _ ...any) (any, error) {
 	var sum any
-	err := jqIterate(m, jqNode{v: in}, nil, func(n jqNode) (err error) {
-		sum, err = jqSum(m, sum, n.v)
+	err := iterate(m, node{v: in}, nil, func(n node) (err error) {
+		sum, err = plus(m, sum, n.v)
 		return err
 	})
 	return sum, err
 }
 
-func jqAnyOf(stop bool) func(m *jqMachine, in any, args ...any) (any, error) {
-	return func(m *jqMachine, in any, _ ...any) (any, error) {
+func anyItem(stop bool) function {
+	return func(m *machine, in any, _ ...any) (any, error) {
 		found := false
-		err := jqIterate(m, jqNode{v: in}, nil, func(n jqNode) error {
+		err := iterate(m, node{v: in}, nil, func(n node) error {
 			found = found || truthy(n.v) == stop
 			return nil
 		})
