@@ -40,7 +40,7 @@ type Engine struct {
 	Differences func() *diff.Settings
 	// Ledger takes in what operations rendered and did; nil: there is none.
 	Ledger Ledger
-	// Shadow makes it an engine that looks on: it says what it would do, in Result.Would, and changes nothing.
+	// Shadow makes it an engine that looks on: it says what it would do, in Result.Forecast, and changes nothing.
 	Shadow bool
 
 	memory sync.Map // instance name -> *memory

@@ -33,9 +33,7 @@ type Result struct {
 	Changes     []source.Change                 // authors of the deployed commits, one per source, as far as the sources know
 	Unpinned    *v1alpha1.Pin                   // a rollback that is over: Git has moved past it
 	Wake        time.Duration                   // when to look again at an operation that waits, at the latest; 0 for never
-	Would       []Would                         // what a sync would do, where the engine only looks on
-	WouldSync   bool                            // and whether an automated one would begin now
-	Owners      []Ownership                     // and what would change hands, without another change
+	Forecast    Forecast                        // where the engine only looks on
 	TakenOver   int                             // how many objects changed hands, without another change
 	Times       map[Stage]time.Duration
 	Account     *Account // of an operation that is over, where a ledger wants it

@@ -18,6 +18,13 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/prepare"
 )
 
+// Forecast is what an engine that only looks on would do.
+type Forecast struct {
+	Sync    bool        // an automated sync would begin now
+	Changes []Would     // that a sync would make
+	Owners  []Ownership // that would change hands, without another change
+}
+
 // Would is what a sync would do to one object.
 type Would struct {
 	Key    object.Key
@@ -79,8 +86,9 @@ func (c *comparison) shadow(d decide.Decision) Result {
 	c.kept.foreseen = kept
 	policy := decide.Automated(c.app)
 	prunes := policy != nil && decide.IsTrue(policy.Prune, false)
+	would := &res.Forecast
 	for _, change := range c.changes {
-		if change.Verb == diff.Keep || len(res.Would) >= maxWould {
+		if change.Verb == diff.Keep || len(would.Changes) >= maxWould {
 			continue
 		}
 		w := Would{Key: change.Key, Verb: change.Verb, Why: change.Why}
@@ -90,14 +98,14 @@ func (c *comparison) shadow(d decide.Decision) Result {
 		if change.Verb == diff.Delete && !prunes {
 			w.Why += "; only a sync that prunes deletes it"
 		}
-		res.Would = append(res.Would, w)
+		would.Changes = append(would.Changes, w)
 	}
 	for _, s := range c.states {
-		if f := kept[s.key]; f.owners != nil && len(res.Owners) < maxWould {
-			res.Owners = append(res.Owners, *f.owners)
+		if f := kept[s.key]; f.owners != nil && len(would.Owners) < maxWould {
+			would.Owners = append(would.Owners, *f.owners)
 		}
 	}
-	res.WouldSync = d.Go && len(res.Would) > 0
+	would.Sync = d.Go && len(would.Changes) > 0
 	return res
 }
 

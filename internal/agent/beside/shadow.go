@@ -88,19 +88,19 @@ func (o wouldObject) String() string {
 
 func findingOf(res engine.Result) *finding {
 	f := &finding{
-		Revisions: res.Revisions, Sync: res.Sync, Health: v1alpha1.HealthStatusCode(res.Health.Status), WouldSync: res.WouldSync,
+		Revisions: res.Revisions, Sync: res.Sync, Health: v1alpha1.HealthStatusCode(res.Health.Status), WouldSync: res.Forecast.Sync,
 		Conditions: res.Conditions,
 	}
 	if res.Err != nil {
 		f.Error = res.Err.Error()
 	}
-	for _, w := range res.Would {
+	for _, w := range res.Forecast.Changes {
 		f.Objects = append(f.Objects, wouldObject{
 			Group: w.Key.Group, Kind: w.Key.Kind, Namespace: w.Key.Namespace, Name: w.Key.Name,
 			Verb: string(w.Verb), Why: w.Why, Fields: w.Fields, More: w.More,
 		})
 	}
-	for _, o := range res.Owners {
+	for _, o := range res.Forecast.Owners {
 		f.Takeover = append(f.Takeover, ownedObject{
 			Group: o.Key.Group, Kind: o.Key.Kind, Namespace: o.Key.Namespace, Name: o.Key.Name, From: o.From, Patch: o.Patch,
 		})

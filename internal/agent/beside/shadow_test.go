@@ -123,11 +123,11 @@ func TestTheShadowReportSetsOurWordsBesideThoseOfTheStatus(t *testing.T) {
 		t.Errorf("before the first comparison: %+v", got)
 	}
 	res := engine.Result{
-		Sync: v1alpha1.SyncStatusOutOfSync, Health: health.Result{Status: health.Healthy}, WouldSync: true, Revisions: []string{"abc"},
-		Would: []engine.Would{{
+		Sync: v1alpha1.SyncStatusOutOfSync, Health: health.Result{Status: health.Healthy}, Revisions: []string{"abc"},
+		Forecast: engine.Forecast{Sync: true, Changes: []engine.Would{{
 			Key: object.Key{Kind: "ConfigMap", Namespace: "shop", Name: "web"}, Verb: diff.Update, Why: "differs",
 			Fields: []engine.WouldField{{Path: ".data.color", Live: `"red"`, Wanted: `"green"`, By: []diff.Owner{{Manager: "kubectl-edit", Operation: "Update"}}}},
-		}},
+		}}},
 	}
 	if !s.put(id, findingOf(res)) || s.put(id, findingOf(res)) {
 		t.Error("the first time is news, the second is not")

@@ -2,7 +2,6 @@ package live
 
 import (
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
@@ -57,20 +56,13 @@ func (x *index) describe(kind object.Kind, obj map[string]any) Record {
 	if x.scripts != nil && rec.App != "" {
 		rec.Health, rec.Assessed = x.scripts.Assess(obj)
 	}
-	rec.Health.Message = clip(rec.Health.Message)
+	rec.Health.Message = object.Clip(rec.Health.Message, maxWords)
 	return rec
 }
 
 // maxWords bounds what is kept of the message of an object's health, in bytes. Whoever writes an object can make it as
 // long as an object, and all of them have to fit into the status of one Application.
 const maxWords = 2 << 10
-
-func clip(text string) string {
-	if len(text) <= maxWords {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxWords], "") + "…"
-}
 
 func newIndex(notify func(Event)) *index {
 	return &index{
@@ -364,7 +356,7 @@ func (x *index) take(kind object.Kind, rec Record) (Record, []Event) {
 		// Somebody changed it again before our answer was read, and no event need come after that. Keep the newer facts,
 		// without a fingerprint: the next comparison finds out whether what was changed is ours.
 		kept := *old
-		kept.Fields, kept.Wanted, kept.Applied, kept.Print, kept.Rules = rec.Fields, 0, 0, ^rec.Applied, rec.Rules
+		kept.Fingerprint = Fingerprint{Fields: rec.Fields, Print: ^rec.Applied, Rules: rec.Rules}
 		kept.first = nil
 		return kept, append(x.store(old, &kept), Event{App: rec.App, Key: rec.Key, Why: Drift})
 	}

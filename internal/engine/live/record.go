@@ -27,31 +27,43 @@ type Record struct {
 	Shown     *Shown // nil where it has nothing of that
 	HookRun   uint64 // hash of the annotation that names the operation that made it, of a hook; 0 without one (HashRun)
 	Health    health.Result
+	Traits
+	Policy
+	Fingerprint
 
-	Assessed     bool // Health holds something: the kind has a health rule
-	IgnoreHealth bool // its health is shown, and does not count for the Application
-	Behind       bool // its controller has not seen its newest spec
-	Owned        bool // has an owner reference: it is the child of another object and goes with it
-	Deleting     bool
-	Hook         bool           // it belongs to a phase of an operation, not to what the Application keeps
-	Finalizer    bool           // it has the finalizer of hooks
+	first *unsettled // until the first comparison settles it
+}
+
+// Traits are facts about an object.
+type Traits struct {
+	Assessed  bool // Health holds something: the kind has a health rule
+	Behind    bool // its controller has not seen its newest spec
+	Owned     bool // has an owner reference: it is the child of another object and goes with it
+	Deleting  bool
+	Hook      bool // it belongs to a phase of an operation, not to what the Application keeps
+	Finalizer bool // it has the finalizer of hooks
+	Inherits  bool // others wrote it before us, and what they set passes to us when we write it
+}
+
+// Policy is what an object in the cluster asks for by its own annotations.
+type Policy struct {
+	IgnoreHealth bool           // its health is shown, and does not count for the Application
 	IgnoreExtra  bool           // IgnoreExtraneous: no difference although it is not in Git
-	Prune        object.Consent // whether it may be pruned, by its own word
-	Delete       object.Consent // whether it may go with its Application, by its own word
+	Prune        object.Consent // whether it may be pruned
+	Delete       object.Consent // whether it may go with its Application
 	PruneLast    bool           // it is pruned after everything else
-	Inherits     bool           // others wrote it before us, and what they set passes to us when we write it
-	Replace      object.Choice  // sync options in the cluster that say how it is written
+	Replace      object.Choice  // how it is written
 	Force        object.Choice
+}
 
-	// Fingerprint: what the API server made of what we applied.
+// Fingerprint is what the API server made of what we applied.
+type Fingerprint struct {
 	Fields  diff.Fields
 	Wanted  uint64 // hash of the manifest that was applied; 0 while there is no fingerprint
 	Applied uint64 // print of Fields right after our apply
 	Print   uint64 // print of Fields now
 	// Rules say what of the object does not count, as the prints were taken; nil for nothing.
 	Rules *diff.Rules
-
-	first *unsettled // until the first comparison settles it
 }
 
 // Shown is what an object adds to the summary of its Application.
@@ -84,14 +96,14 @@ type unsettled struct {
 }
 
 // InSync reports whether the object is what applying a manifest with hash wanted made of it, and still is.
-func (r *Record) InSync(wanted uint64) bool {
-	return r.Wanted == wanted && r.Wanted != 0 && r.Applied == r.Print
+func (f *Fingerprint) InSync(wanted uint64) bool {
+	return f.Wanted == wanted && f.Wanted != 0 && f.Applied == f.Print
 }
 
 // Asks reports whether a person must approve the deletion of the object, by its own options or else those of its
 // Application.
-func (r *Record) Asks(app object.Options) bool {
-	return (&object.Options{Prune: r.Prune, Delete: r.Delete}).Asks(app)
+func (p *Policy) Asks(app object.Options) bool {
+	return (&object.Options{Prune: p.Prune, Delete: p.Delete}).Asks(app)
 }
 
 // Body decodes the content that was kept for the first comparison; nil when it is not kept.

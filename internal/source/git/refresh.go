@@ -25,14 +25,12 @@ func (r *Repo) unlock() { <-r.turn }
 // held returns the kept error while a failing repository is left alone. The lock is held.
 func (r *Repo) held(asked time.Time, fresh bool) error {
 	switch {
-	case r.err == nil:
+	case r.tries.ended.After(asked): // somebody tried since
+		return r.tries.err
+	case fresh && asked.Sub(r.tries.ended) >= r.pool.opts.Fresh:
 		return nil
-	case r.attempt.After(asked): // somebody tried since
-		return r.err
-	case fresh && asked.Sub(r.attempt) >= r.pool.opts.Fresh:
-		return nil
-	case asked.Before(r.retry):
-		return r.err
+	case asked.Before(r.tries.retry):
+		return r.tries.err
 	}
 	return nil
 }
@@ -45,14 +43,13 @@ func (r *Repo) record(ctx context.Context, err error) {
 	now := time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.attempt = now
 	if err == nil {
-		r.err, r.failures, r.retry = nil, 0, time.Time{}
+		r.tries = tries{ended: now}
 		return
 	}
-	r.failures++
-	r.err, r.retry = err, now.Add(backoff(r.failures))
-	r.pool.log.Warn("repository failed", slog.String("repo", r.URL()), slog.Int("failures", r.failures), slog.Time("retry", r.retry), slog.Any("err", err))
+	failed := r.tries.failed + 1
+	r.tries = tries{err: err, failed: failed, ended: now, retry: now.Add(backoff(failed))}
+	r.pool.log.Warn("repository failed", slog.String("repo", r.URL()), slog.Int("failures", failed), slog.Time("retry", r.tries.retry), slog.Any("err", err))
 }
 
 // refresh lists the references of the remote, unless somebody began to do so after asked. Calls that come together
@@ -244,7 +241,7 @@ func (r *Repo) notify(ctx context.Context) {
 
 // changed compares what followers were told with what holds now. The lock is held.
 func (r *Repo) changed() map[Revision]string {
-	stale := r.err != nil && time.Since(r.listed) > r.pool.opts.Stale
+	stale := r.tries.err != nil && time.Since(r.listed) > r.pool.opts.Stale
 	out := map[Revision]string{}
 	for rev := range r.follows {
 		if !moves(rev) {
@@ -252,7 +249,7 @@ func (r *Repo) changed() map[Revision]string {
 		}
 		var state string
 		if stale {
-			state = "!" + r.err.Error()
+			state = "!" + r.tries.err.Error()
 		} else if r.listed.IsZero() {
 			continue
 		} else if res, err := r.refs.Resolve(rev.Name, rev.TagPrefix); err != nil {
@@ -292,8 +289,8 @@ func (r *Repo) due() (time.Time, bool) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.next.Before(r.retry) {
-		return r.retry, !r.polling
+	if r.next.Before(r.tries.retry) {
+		return r.tries.retry, !r.polling
 	}
 	return r.next, !r.polling
 }

@@ -28,25 +28,30 @@ type Repo struct {
 	memo   *memo
 	turn   chan struct{} // holds one token: the right to talk to the remote
 
-	mu       sync.Mutex
-	refs     git.Refs
-	listed   time.Time            // when the last good listing began
-	headed   time.Time            // when the last good listing with HEAD began
-	have     map[string]string    // reference -> commit in the mirror
-	fetched  map[string]time.Time // reference -> when its last good fetch began
-	epoch    uint64               // of the mirror that have is about
-	follows  map[Revision]int
-	told     map[Revision]string // what the followers know: a commit, or "!" and an error
-	missing  map[string]missed
-	err      error // of the last attempt; nil after a good one
-	failures int
-	attempt  time.Time // when the last attempt ended
-	retry    time.Time // no attempt before, but on request
-	next     time.Time // when to look again
-	polling  bool
-	dropped  bool              // a revision is no longer followed
-	opened   map[string]opened // by commit
-	damaged  bool              // the mirror lacks objects that it must have
+	mu      sync.Mutex
+	refs    git.Refs
+	listed  time.Time            // when the last good listing began
+	headed  time.Time            // when the last good listing with HEAD began
+	have    map[string]string    // reference -> commit in the mirror
+	fetched map[string]time.Time // reference -> when its last good fetch began
+	epoch   uint64               // of the mirror that have is about
+	follows map[Revision]int
+	told    map[Revision]string // what the followers know: a commit, or "!" and an error
+	missing map[string]missed
+	tries   tries     // to reach the remote
+	next    time.Time // when to look again
+	polling bool
+	dropped bool              // a revision is no longer followed
+	opened  map[string]opened // by commit
+	damaged bool              // the mirror lacks objects that it must have
+}
+
+// tries is how the attempts to reach the remote went.
+type tries struct {
+	err    error     // of the last one; nil after a good one
+	failed int       // in a row
+	ended  time.Time // when the last one ended
+	retry  time.Time // none before, but on request
 }
 
 type missed struct {
@@ -73,7 +78,7 @@ func (r *Repo) Scope() string { return r.mirror.Scope() }
 func (r *Repo) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.err
+	return r.tries.err
 }
 
 // Follow keeps an eye on a revision until the returned function is called. Pool.Run looks at it, Changed tells of it.
@@ -154,7 +159,7 @@ func (r *Repo) known(rev Revision, now time.Time) (git.Resolved, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	// After a failure everybody hears of it, not only who asked: else an error would come and go with what asks next.
-	if r.err != nil || r.listed.IsZero() || now.Sub(r.listed) > r.pool.opts.Stale {
+	if r.tries.err != nil || r.listed.IsZero() || now.Sub(r.listed) > r.pool.opts.Stale {
 		return git.Resolved{}, false
 	}
 	res, err := r.refs.Resolve(rev.Name, rev.TagPrefix)
