@@ -1,8 +1,11 @@
 package document
 
 import (
+	"errors"
 	"fmt"
 	"testing"
+
+	yaml "go.yaml.in/yaml/v2"
 )
 
 // service is a manifest as people write them, of about 900 bytes.
@@ -65,5 +68,36 @@ func BenchmarkReadOf2000Documents(b *testing.B) {
 				}
 			}
 		}
+	}
+}
+
+// BenchmarkOneDocument compares our reader of plain block style with the YAML library, see docs/adr/0055-plain-yaml.md.
+func BenchmarkOneDocument(b *testing.B) {
+	part := service(1)
+	for name, read := range map[string]func() (value, error){
+		"ours": func() (value, error) {
+			v, ok := quick(part)
+			if !ok {
+				return v, errors.New("it is not plain")
+			}
+			return v, nil
+		},
+		"library": func() (value, error) {
+			var out any
+			if err := yaml.Unmarshal(part, &out); err != nil {
+				return value{}, err
+			}
+			return fromAny(out, 0)
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(part)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := read(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
