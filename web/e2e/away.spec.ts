@@ -48,25 +48,27 @@ test.afterAll(async () => {
 
 test.beforeEach(({ context }) => signIn(context, server.session));
 
-test("an agent that stops leaves a banner, grey states and the last graph, until it is back", async ({
+test("an agent that stops leads the page, with grey states and the last graph, until it is back", async ({
   page,
   complaints,
 }) => {
   test.slow(); // it counts as away after 25 s
   complaints.expect(/status of 503/);
   await page.goto(`${server.url}/applications/${agent.id}/${agent.namespace}/${name}`);
-  const banner = page.getByRole("region", { name: `The agent ${agent.id} is away` });
+  const reason = page.getByRole("region", { name: "Why" }).filter({ hasText: `The agent ${agent.id} is away` });
   const graph = page.getByRole("application", { name: `Objects of ${name}` });
   const states = page.locator("header [data-old]");
   const sync = page.getByRole("button", { name: "Sync…" });
   const object = graph.getByTestId(`rf__node-/ConfigMap/${agent.namespace}/${name}`);
   await expect(object).toBeVisible();
   await expect(page.getByText("Nothing to do")).toBeVisible();
-  await expect(banner).toHaveCount(0);
+  await expect(reason).toHaveCount(0);
 
   await agent.leave();
-  await expect(banner).toBeVisible({ timeout: 60_000 });
-  await expect(banner).toContainText(/last heartbeat was .* ago/);
+  await expect(reason).toBeVisible({ timeout: 60_000 });
+  await expect(reason).toContainText(/Last heard .* ago/);
+  await expect(page.getByText(`The agent ${agent.id} is away`, { exact: true })).toHaveCount(1);
+  await expect(reason.getByRole("link", { name: "Open the agent" })).toBeVisible();
   await expect(states).toHaveText(["Healthy", "Synced"]);
   await expect(page.locator("header").getByText(/^as of /)).toBeVisible();
   await expect(page.getByText("Nothing to do")).toHaveCount(0);
@@ -78,7 +80,7 @@ test("an agent that stops leaves a banner, grey states and the last graph, until
 
   // Who opens the page only now sees the objects of the last report.
   await page.reload();
-  await expect(banner).toBeVisible();
+  await expect(reason).toBeVisible();
   await expect(object).toBeVisible();
   await expect(page.getByText("The agent is away: these are the objects of its last report")).toBeVisible();
 
@@ -93,9 +95,9 @@ test("an agent that stops leaves a banner, grey states and the last graph, until
   await expect(tally.locator("[data-old]")).toHaveCount(2);
 
   await page.goto(`${server.url}/applications/${agent.id}/${agent.namespace}/${name}`);
-  await expect(banner).toBeVisible();
+  await expect(reason).toBeVisible();
   agent.back();
-  await expect(banner).toHaveCount(0, { timeout: 60_000 });
+  await expect(reason).toHaveCount(0, { timeout: 60_000 });
   await expect(states).toHaveCount(0);
   await expect(sync).not.toHaveAttribute("aria-disabled", "true");
   await expect(object).toBeVisible();

@@ -1,11 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { Hourglass, Pin as PinIcon, PlugZap, Snowflake } from "lucide-react";
 import type { ReactNode } from "react";
 import type { App } from "@/lib/application";
 import { cn } from "@/lib/cn";
 import { sentence } from "@/lib/format";
-import { useMissing } from "@/lib/session";
 import { known } from "@/lib/time";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
@@ -53,8 +51,7 @@ function Banner({
   );
 }
 
-// Banners show what stops the automation of the application: a plan that is held, a rollback, a window, an agent that
-// is away.
+// Banners show what stops the automation of the application: a plan that is held, a rollback, a window.
 export function Banners({ app, detail, resource }: { app: App; detail: Detail; resource: Resource }) {
   const actions = useActions(app);
   const may = useMay(app);
@@ -67,33 +64,12 @@ export function Banners({ app, detail, resource }: { app: App; detail: Detail; r
   const pin = pinOf(resource, detail.unsupported);
   const deletion = reason("Deleting");
   const kept = conditionOf(resource, "ObjectsKept");
-  const mayAgent = useMissing("agent_view") === undefined;
   // What helps first is the first button of the page: a banner does not repeat it.
   const first = why?.reasons?.find((r) => r.actions?.length)?.actions?.[0]?.action;
   // The reason that comes first says what it says: a banner does not repeat that either.
   const leads = (of: typeof guard) => of !== undefined && of === why?.reasons?.[0];
   return (
     <>
-      {detail.agentAway && (
-        <Banner
-          tone="bad"
-          icon={<PlugZap size={15} aria-hidden />}
-          title={`The agent ${detail.agent} is away`}
-          action={
-            mayAgent ? (
-              <Button asChild>
-                <Link to="/agents/$agent" params={{ agent: detail.agent }}>
-                  Open the agent
-                </Link>
-              </Button>
-            ) : undefined
-          }
-        >
-          Its last heartbeat was {known(detail.asOf) ? <Ago at={detail.asOf} /> : "before it was registered again"}.
-          States and objects are from that time, and actions are off until the agent is back. Check that the agent runs
-          in its cluster and reaches this server. It reconnects without help.
-        </Banner>
-      )}
       {known(detail.staleSince) && (
         <Banner tone="warn" icon={<PlugZap size={15} aria-hidden />} title="The agent no longer reports it">
           The state is as of <Ago at={detail.staleSince} />. The application was deleted in its cluster, or the agent

@@ -95,6 +95,7 @@ export function Header({ app, detail, resource }: { app: App; detail: Detail; re
       </div>
       <Reason
         app={app}
+        detail={detail}
         query={why}
         actions={actions}
         resource={resource}

@@ -8,10 +8,12 @@ import {
   LoaderCircle,
   type LucideIcon,
 } from "lucide-react";
+import type { ReactNode } from "react";
 import type { Schemas } from "@/api/client";
 import type { App } from "@/lib/application";
 import { cn } from "@/lib/cn";
 import { plural, sentence } from "@/lib/format";
+import { useMissing } from "@/lib/session";
 import { known } from "@/lib/time";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
@@ -19,7 +21,7 @@ import { Skeleton } from "@/ui/states";
 import { type Tone, toneSoft } from "@/ui/status";
 import { type Action, type Actions, labelOf } from "./actions";
 import { partPath } from "./address";
-import { beside, type Resource } from "./resource";
+import { beside, type Detail, type Resource } from "./resource";
 import { heldText, reasonTone, stateText } from "./why-text";
 
 const icons: Record<Tone, LucideIcon> = {
@@ -42,6 +44,7 @@ const bannered = ["confirm", "unpin"];
 
 interface Props {
   app: App;
+  detail: Detail;
   query: { data: Schemas["Why"] | undefined; error: unknown };
   actions: Actions;
   resource: Resource;
@@ -51,10 +54,12 @@ interface Props {
 
 // Reason is why the application is as it is, and what helps: the first and heaviest of the page, and one quiet line where there is
 // nothing to do.
-export function Reason({ app, query, actions, resource, primary }: Props) {
+export function Reason({ app, detail, query, actions, resource, primary }: Props) {
   const first = query.data?.reasons?.[0];
-  const calm = first?.code === "Done";
-  const tone = first ? reasonTone(first) : "idle";
+  const away = detail.agentAway === true;
+  const mayAgent = useMissing("agent_view") === undefined;
+  const calm = !away && first?.code === "Done";
+  const tone = away ? "bad" : first ? reasonTone(first) : "idle";
   const Icon = icons[tone];
   return (
     <section
@@ -69,7 +74,9 @@ export function Reason({ app, query, actions, resource, primary }: Props) {
         <Icon size={calm ? 16 : 20} aria-hidden className={cn(tone === "busy" && "animate-spin")} />
       </span>
       <div className="min-w-0 flex-1 basis-60">
-        {first && query.data ? (
+        {away ? (
+          <Away app={app} detail={detail} why={query.data} />
+        ) : first && query.data ? (
           <Said app={app} why={query.data} first={first} actions={actions} resource={resource} primary={primary} />
         ) : query.error != null ? (
           <p className="text-muted">The reason could not be read. Open the tab Why to try again.</p>
@@ -80,7 +87,14 @@ export function Reason({ app, query, actions, resource, primary }: Props) {
           </div>
         )}
       </div>
-      {primary && (
+      {away && mayAgent && (
+        <Button asChild className="mt-0.5 max-sm:w-full">
+          <Link to="/agents/$agent" params={{ agent: app.agent }}>
+            Open the agent
+          </Link>
+        </Button>
+      )}
+      {primary && !away && (
         <Button
           look="primary"
           className="mt-0.5 max-sm:w-full"
@@ -94,6 +108,38 @@ export function Reason({ app, query, actions, resource, primary }: Props) {
   );
 }
 
+// Away is the reason while the agent is away: what else is known of the application is old, so nothing else leads the page.
+function Away({ app, detail, why }: { app: App; detail: Detail; why: Schemas["Why"] | undefined }) {
+  const more = (why?.reasons ?? []).filter((reason) => reason.code !== "AgentAway").length;
+  return (
+    <>
+      <p className="text-sm text-muted">
+        Last heard {known(detail.asOf) ? <Ago at={detail.asOf} /> : "before it was registered again"}
+      </p>
+      <p className="text-lg font-semibold break-words">The agent {app.agent} is away</p>
+      <p className="mt-0.5 break-words text-muted">
+        States and objects are as of then, and actions are off until the agent is back. Check that the agent runs in its
+        cluster and reaches this server. It reconnects without help.
+      </p>
+      <p className="mt-1 text-sm">
+        <WhyLink app={app}>{more > 0 ? plural(more, "more reason") : "What to do next"}</WhyLink>
+      </p>
+    </>
+  );
+}
+
+function WhyLink({ app, children }: { app: App; children: ReactNode }) {
+  return (
+    <Link
+      to={partPath("why")}
+      params={{ agent: app.agent, namespace: app.namespace, name: app.name } as never}
+      className="text-accent hover:underline"
+    >
+      {children}
+    </Link>
+  );
+}
+
 function Said({
   app,
   why,
@@ -101,19 +147,13 @@ function Said({
   actions,
   resource,
   primary,
-}: Omit<Props, "query"> & { why: Schemas["Why"]; first: Schemas["WhyReason"] }) {
+}: Omit<Props, "query" | "detail"> & { why: Schemas["Why"]; first: Schemas["WhyReason"] }) {
   const more = (why.reasons?.length ?? 1) - 1;
   const held = heldText(first);
   const calm = first.code === "Done";
   const detail = !held && first.why ? sentence(first.why) : "";
   const link = (
-    <Link
-      to={partPath("why")}
-      params={{ agent: app.agent, namespace: app.namespace, name: app.name } as never}
-      className="text-accent hover:underline"
-    >
-      {more > 0 ? plural(more, "more reason") : calm ? "Details" : "What to do next"}
-    </Link>
+    <WhyLink app={app}>{more > 0 ? plural(more, "more reason") : calm ? "Details" : "What to do next"}</WhyLink>
   );
   if (calm) {
     return (
