@@ -87,7 +87,7 @@ export async function request(path: string, init?: RequestInit): Promise<Respons
   return response;
 }
 
-// readJSON and send are for addresses that are put together, such as those of several nouns with the same form.
+// readJSON and send are for what entities of any kind have in common (lib/entity): their addresses are put together.
 export async function readJSON<T>(path: string, init?: RequestInit): Promise<T> {
   const response = await request(path, init);
   return (response.status === 204 ? undefined : await response.json()) as T;

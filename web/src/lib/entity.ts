@@ -45,6 +45,10 @@ export function query(params: Params): string {
   return text ? `?${text}` : "";
 }
 
+// given is the parameters that are not empty, for the typed client.
+export const given = (params: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(params).filter(([, value]) => value !== ""));
+
 const place = (kind: { path: string }, id: string) => `${kind.path}/${encodeURIComponent(id)}`;
 
 export const create = <T>(kind: { path: string }, body: unknown): Promise<T> => send<T>("POST", kind.path, body);

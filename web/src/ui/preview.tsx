@@ -49,12 +49,12 @@ export function PreviewCard({
       <div role="status" className="border-b px-4 py-2">
         {p.valid ? `It can be deployed: ${plural(objects.length, "object")}` : "It cannot be deployed"}
         {(p.revisions ?? []).filter(Boolean).length > 0 && (
-          <> from {p.revisions.filter(Boolean).map(short).join(", ")}</>
+          <> from {p.revisions?.filter(Boolean).map(short).join(", ")}</>
         )}
         .
         {(p.problems ?? []).length > 0 && (
           <ul className="mt-1">
-            {p.problems.map((problem, i) => (
+            {p.problems?.map((problem, i) => (
               <li key={i} className={problem.level === "warning" ? "text-warn" : "text-bad"}>
                 {problem.field && <code>{problem.field}: </code>}
                 {problem.message}
@@ -84,7 +84,7 @@ export function PreviewCard({
   );
 }
 
-function Item({ object: o }: { object: Preview["objects"][number] }) {
+function Item({ object: o }: { object: NonNullable<Preview["objects"]>[number] }) {
   const [open, setOpen] = useState(false);
   const detail = o.error || o.diff;
   return (

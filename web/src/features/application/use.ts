@@ -1,8 +1,8 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
-import { client, data, send, type Schemas } from "@/api/client";
-import { type App, basePath, detailQuery, liveKey, pathOf, useAway, useLack, useOff } from "@/lib/application";
-import { accepted, type Command, finished, waiting } from "@/lib/command";
+import { client, data, type Schemas } from "@/api/client";
+import { type App, detailQuery, liveKey, pathOf, useAway, useLack, useOff } from "@/lib/application";
+import { accepted, finished, waiting } from "@/lib/command";
 import { events } from "@/lib/events";
 import { queryClient } from "@/lib/query";
 import { rereading } from "@/lib/reread";
@@ -106,7 +106,8 @@ const address = "/api/v1/agents/{agent}/applications/{namespace}/{name}";
 
 // operate asks the application for something and gives what came of it.
 export async function operate<V extends keyof Requests>(app: App, verb: V, body: Requests[V]): Promise<Answer> {
-  const command = accepted(await send<Command>("POST", `${basePath(app)}/${verb}`, body));
+  const post: `${typeof address}/${keyof Requests}` = `${address}/${verb}`;
+  const command = accepted(await data(client.POST(post, { params: { path: pathOf(app) }, body })));
   void queryClient.invalidateQueries({ queryKey: ["one-application", app.id] });
   const answer = (command.result ?? {}) as Partial<Answer>;
   return {

@@ -1,8 +1,8 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useMemo } from "react";
 import { stringify } from "yaml";
-import { client, data, readJSON, type Schemas } from "@/api/client";
-import { query as written } from "@/lib/entity";
+import { client, data, type Schemas } from "@/api/client";
+import { given } from "@/lib/entity";
 import { plural } from "@/lib/format";
 import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";
@@ -19,8 +19,6 @@ import { Between, Filters } from "./filters";
 import { clean } from "./operations";
 
 type Difference = Schemas["LedgerDifference"];
-
-type Diff = Schemas["LedgerDiff"];
 
 const tones: Record<string, Tone> = { added: "ok", removed: "bad", changed: "busy" };
 
@@ -47,7 +45,12 @@ export function BetweenTimes({ filters }: { filters: ReactNode }) {
   const list = useInfiniteQuery({
     queryKey: ["ledger", "between", filter, from, to],
     queryFn: ({ pageParam, signal }) =>
-      readJSON<Diff>(`/api/v1/ledger/diff${written({ ...filter, from, to, cursor: pageParam })}`, { signal }),
+      data(
+        client.GET("/api/v1/ledger/diff", {
+          params: { query: given({ ...filter, from, to, cursor: pageParam }) },
+          signal,
+        }),
+      ),
     initialPageParam: "",
     getNextPageParam: (last) => last.nextCursor || undefined,
     placeholderData: keepPreviousData,

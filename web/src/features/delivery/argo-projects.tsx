@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { useState } from "react";
 import { stringify } from "yaml";
-import { type Schemas, send } from "@/api/client";
+import { client, data } from "@/api/client";
 import { finished } from "@/lib/command";
 import { useAddress } from "@/lib/navigate";
 import { queryClient } from "@/lib/query";
@@ -18,7 +18,7 @@ import { Facts } from "@/ui/page";
 import { Empty, NoneYet, NoPermission } from "@/ui/states";
 import type { Column } from "@/ui/table";
 import { toast } from "@/ui/toast";
-import { itemPath, useSettings } from "./items";
+import { placeOf, useSettings } from "./items";
 import { ResourceEditor } from "./resource-editor";
 import type { SettingItem } from "./setting";
 import { readable } from "./yaml";
@@ -214,7 +214,13 @@ function One({ item, onClose }: { item: SettingItem; onClose: () => void }) {
         action={`Delete ${item.name}`}
         typed={item.name}
         onConfirm={async () => {
-          finished(await send<Schemas["Command"]>("DELETE", itemPath(item, "argo-projects")));
+          finished(
+            await data(
+              client.DELETE("/api/v1/agents/{agent}/argo-projects/{namespace}/{name}", {
+                params: { path: placeOf(item) },
+              }),
+            ),
+          );
           toast("The Argo project was deleted", item.name);
           void queryClient.invalidateQueries({ queryKey: ["argoproject"] });
           onClose();

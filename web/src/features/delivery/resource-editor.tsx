@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { parse, stringify } from "yaml";
-import { type Schemas, send } from "@/api/client";
+import { client, data } from "@/api/client";
 import { finished } from "@/lib/command";
 import { useAll } from "@/lib/entity";
 import { agents } from "@/lib/kinds";
@@ -11,13 +11,13 @@ import { Code } from "@/ui/code";
 import { Field, Select } from "@/ui/field";
 import { ErrorNote } from "@/ui/states";
 import { toast } from "@/ui/toast";
-import { agentPath, itemPath } from "./items";
+import { placeOf } from "./items";
 import type { SettingItem } from "./setting";
 import { readable } from "./yaml";
 
 interface Props {
   // noun is the part of the API's address, called one of them, type what events and permissions name it.
-  noun: string;
+  noun: "argo-projects";
   called: string;
   type: string;
   item?: SettingItem;
@@ -54,10 +54,10 @@ export function ResourceEditor({ noun, called, type, item, template, onDone }: P
         ? { resource: { ...wanted, metadata: { ...wanted.metadata, resourceVersion: version } }, base: item.resource }
         : { resource };
       finished(
-        await send<Schemas["Command"]>(
-          item ? "PUT" : "POST",
-          item ? itemPath(item, noun) : agentPath(chosen, noun),
-          body,
+        await data(
+          item
+            ? client.PUT(`/api/v1/agents/{agent}/${noun}/{namespace}/{name}`, { params: { path: placeOf(item) }, body })
+            : client.POST(`/api/v1/agents/{agent}/${noun}`, { params: { path: { agent: chosen } }, body }),
         ),
       );
       toast(item ? `The ${called} was changed` : `The ${called} was added`);

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { PlugZap } from "lucide-react";
 import { type FormEvent, useRef, useState } from "react";
-import { type Schemas, send } from "@/api/client";
+import { client, data, type Schemas } from "@/api/client";
 import { finished } from "@/lib/command";
 import { isBeside } from "@/lib/engine";
 import { useChoices } from "@/lib/entity";
@@ -14,7 +14,7 @@ import { Checkbox, Field, focusWrong, Input, Select } from "@/ui/field";
 import { Empty, ErrorNote, Loaded, NoneYet, NoPermission } from "@/ui/states";
 import { Status } from "@/ui/status";
 import { toast } from "@/ui/toast";
-import { agentPath, itemPath } from "./items";
+import { placeOf } from "./items";
 import { divide, type Kind, nameOf, type SettingItem, settingOf, shownFields, wrong } from "./setting";
 import { Control } from "./setting-control";
 
@@ -124,13 +124,25 @@ function Form({ kind, item, agents, onDone }: FormProps) {
     setFound(undefined);
     try {
       if (what === "test") {
-        setFound(await send<Schemas["SettingTest"]>("POST", `${agentPath(agentID, kind.noun)}/test`, await body(what)));
+        const noun = kind.noun as "repositories" | "clusters"; // the kinds that have tests
+        const params = { path: { agent: agentID } };
+        setFound(await data(client.POST(`/api/v1/agents/{agent}/${noun}/test`, { params, body: await body(what) })));
         return;
       }
       finished(
         item
-          ? await send<Schemas["Command"]>("PUT", itemPath(item, kind.noun), await body(what))
-          : await send<Schemas["Command"]>("POST", agentPath(agentID, kind.noun), await body(what)),
+          ? await data(
+              client.PUT(`/api/v1/agents/{agent}/${kind.noun}/{namespace}/{name}`, {
+                params: { path: placeOf(item) },
+                body: await body(what),
+              }),
+            )
+          : await data(
+              client.POST(`/api/v1/agents/{agent}/${kind.noun}`, {
+                params: { path: { agent: agentID } },
+                body: await body(what),
+              }),
+            ),
       );
       toast(item ? `The ${kind.called} was changed` : `The ${kind.called} was added`, values[kind.title]);
       void queryClient.invalidateQueries({ queryKey: [kind.event] });

@@ -1,12 +1,12 @@
 import { useState } from "react";
-import { type Schemas, send } from "@/api/client";
+import { client, data } from "@/api/client";
 import { finished } from "@/lib/command";
 import { queryClient } from "@/lib/query";
 import { known } from "@/lib/time";
 import { Confirm } from "@/ui/confirm";
 import { Checkbox } from "@/ui/field";
 import { toast } from "@/ui/toast";
-import { itemPath } from "./items";
+import { placeOf } from "./items";
 import { type Kind, type SettingItem, settingOf } from "./setting";
 
 export function Remove({
@@ -32,12 +32,14 @@ export function Remove({
       title={`Delete ${kind.called} ${title}?`}
       action={`Delete ${kind.called}`}
       onConfirm={async () => {
-        const noun = kind.type === "knownhost" ? "known-hosts" : kind.noun;
-        const query = stale ? "?forget=true" : force ? "?force=true" : "";
-        const done = await send<Schemas["Command"] | undefined>("DELETE", `${itemPath(item, noun)}${query}`);
-        if (done && "status" in done) {
-          finished(done);
-        }
+        const query = stale ? { forget: true } : force ? { force: true } : {};
+        finished(
+          await data(
+            client.DELETE(`/api/v1/agents/{agent}/${kind.noun}/{namespace}/{name}`, {
+              params: { path: placeOf(item), query },
+            }),
+          ),
+        );
         toast(`The ${kind.called} was deleted`, title);
         void queryClient.invalidateQueries({ queryKey: [kind.event] });
         onDone();

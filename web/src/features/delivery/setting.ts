@@ -38,7 +38,7 @@ export interface Kind {
   type: "repository" | "repocreds" | "cluster" | "certificate" | "knownhost" | "gpgkey";
   // event names it in events and keys of queries.
   event: string;
-  noun: string;
+  noun: "repositories" | "credential-templates" | "clusters" | "certificates" | "known-hosts" | "gpg-keys";
   called: string;
   plural: string;
   permission: string;

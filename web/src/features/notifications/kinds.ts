@@ -58,7 +58,9 @@ export const services: Record<string, { label: string; secret: string; options: 
   pushover: { label: "Pushover", secret: "Its URL for shoutrrr.", options: ["devices", "priority"] },
 };
 
-export const events: [string, string][] = [
+export type Event = NonNullable<Rule["events"]>[number];
+
+export const events: [Event, string][] = [
   ["sync.failed", "A sync or rollback failed"],
   ["sync.succeeded", "A sync or rollback succeeded"],
   ["out-of-sync", "An application is out of sync"],

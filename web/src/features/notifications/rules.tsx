@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { type Schemas, send } from "@/api/client";
+import { client, data } from "@/api/client";
 import { ids, useAll } from "@/lib/entity";
 import { environments, services } from "@/lib/kinds";
 import { contains } from "@/lib/session";
@@ -15,7 +15,7 @@ import { metaBody, useMeta } from "@/ui/meta";
 import { ErrorNote } from "@/ui/states";
 import { Badge } from "@/ui/status";
 import type { Column } from "@/ui/table";
-import { channels, events, type Rule, rules } from "./kinds";
+import { channels, type Event, events, type Rule, rules } from "./kinds";
 
 const columns: Column<Rule>[] = [
   named(),
@@ -33,7 +33,7 @@ const columns: Column<Rule>[] = [
 function useRule(value: Rule | undefined) {
   const meta = useMeta(value);
   const [rule, set] = useState({
-    events: (value?.events ?? ["sync.failed"]) as string[],
+    events: value?.events ?? ["sync.failed"],
     channel: value?.channel ?? "",
     selector: value?.selector ?? "",
     services: value?.services ?? [],
@@ -48,9 +48,9 @@ function useRule(value: Rule | undefined) {
   return { meta, rule, change: (next: Partial<typeof rule>) => set((was) => ({ ...was, ...next })) };
 }
 
-function Preview({ body }: { body: () => unknown }) {
+function Preview({ body }: { body: () => Rule }) {
   const preview = useMutation({
-    mutationFn: async () => send<Schemas["NotificationText"]>("POST", `${rules.path}/preview`, body()),
+    mutationFn: async () => data(client.POST("/api/v1/notification-rules/preview", { body: body() })),
   });
   return (
     <section aria-label="Preview" className="space-y-2">
@@ -77,7 +77,7 @@ function Form(form: FormProps<Rule>) {
   const serviceIds = ids(useAll(services));
   const environmentIds = ids(useAll(environments));
   const off = Boolean(readOnly);
-  const has = (event: string) => rule.events.includes(event);
+  const has = (event: Event) => rule.events.includes(event);
   return (
     <EntityForm
       of={form}
