@@ -51,4 +51,8 @@ type ServerInfo struct {
 	Hosts bool `json:"hosts" doc:"The server can run agents for clusters that its operator offers"`
 	// Demo says that the applications are those of `slipway up`, so that pages can offer a tour of them.
 	Demo bool `json:"demo,omitempty" doc:"The server runs the demo of slipway up, and the pages offer a tour"`
+	// Badges says that applications have badges.
+	Badges bool `json:"badges,omitempty" doc:"Applications have badges, which need no session"`
+	// Banner is the notice of the settings; nil for none.
+	Banner *Banner `json:"banner,omitempty" doc:"Notice at the top of every page"`
 }

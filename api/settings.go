@@ -33,7 +33,29 @@ type Settings struct {
 	// CommandRetentionDays is how long finished commands are kept.
 	CommandRetentionDays int `json:"commandRetentionDays" minimum:"1" maximum:"3650" doc:"Retention of finished commands in days" example:"30"`
 	// LedgerRetentionDays and LedgerRetentionGiB are how long, and how much, of the ledger is kept; 0 for all.
-	LedgerRetentionDays int   `json:"ledgerRetentionDays" required:"false" default:"400" minimum:"0" maximum:"36500" doc:"Retention of ledger entries in days, in addition to the newest deployment of each application; 0 for no limit" example:"400"`
-	LedgerRetentionGiB  int   `json:"ledgerRetentionGiB" required:"false" default:"10" minimum:"0" maximum:"100000" doc:"Maximum size of the ledger in GiB, above which the server deletes the oldest entries; 0 for no limit" example:"10"`
-	Version             int64 `json:"version,omitempty" doc:"Version to change; the server refuses an update of an older version with 409"`
+	LedgerRetentionDays int `json:"ledgerRetentionDays" required:"false" default:"400" minimum:"0" maximum:"36500" doc:"Retention of ledger entries in days, in addition to the newest deployment of each application; 0 for no limit" example:"400"`
+	LedgerRetentionGiB  int `json:"ledgerRetentionGiB" required:"false" default:"10" minimum:"0" maximum:"100000" doc:"Maximum size of the ledger in GiB, above which the server deletes the oldest entries; 0 for no limit" example:"10"`
+	// Banner is shown on every page; one without a text is none.
+	Banner Banner `json:"banner,omitzero" required:"false" doc:"Notice at the top of every page; none without a text"`
+	// Badges turns on the badges of applications, which need no session.
+	Badges  bool  `json:"badges,omitempty" required:"false" doc:"Anyone who knows an application's name can get its health and sync status as a badge, without a session"`
+	Version int64 `json:"version,omitempty" doc:"Version to change; the server refuses an update of an older version with 409"`
+}
+
+// Severities of a banner.
+const (
+	BannerInfo     = "info"
+	BannerWarning  = "warning"
+	BannerCritical = "critical"
+)
+
+// Banner is a notice of the operators to everyone who is signed in.
+type Banner struct {
+	Text string `json:"text,omitempty" maxLength:"500" doc:"What it says, as plain text" example:"Maintenance on Saturday from 20:00 UTC"`
+	// URL is where more is said; "" for nowhere.
+	URL string `json:"url,omitempty" maxLength:"2000" doc:"Where to read more: an address that begins with https://, http:// or mailto:" example:"https://status.example.org"`
+	// Severity is how it looks; "" is BannerInfo.
+	Severity string `json:"severity,omitempty" enum:"info,warning,critical" doc:"How it looks; info where it is left out"`
+	// Permanent banners cannot be dismissed.
+	Permanent bool `json:"permanent,omitempty" doc:"Readers cannot dismiss it"`
 }

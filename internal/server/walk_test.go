@@ -58,6 +58,7 @@ func TestALimitedTokenIsAskedForAtEveryRouteOfPeoplesOwnThings(t *testing.T) {
 // free are the routes that take no permission, each for a reason: they are about the caller.
 var free = []string{
 	"sign-in-methods", "sign-in", "begin-oidc", "finish-oidc", "exchange-oidc", // nobody is signed in yet
+	"application-badge",                     // says nothing unless the settings turn it on
 	"sign-out", "whoami", "change-password", // about oneself
 	"list-tokens", "get-token", "create-token", "delete-token", // one's own; others' with a permission, see TestTokensOfOthersTakeAPermission
 	"access-can", "list-permissions", // one's own rights; others' with binding_view

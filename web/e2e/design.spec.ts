@@ -7,8 +7,20 @@ import { expectAccessible } from "./support/test";
 //
 // After a change that is meant: npx playwright test e2e/design.spec.ts --update-snapshots, and look at each picture.
 
-const pieces = ["Type", "Colours", "Buttons", "Statuses", "Kinds", "Fields", "Tables", "States", "Content", "Overlays"];
-const narrow = ["Tables", "Content"];
+const pieces = [
+  "Type",
+  "Colours",
+  "Buttons",
+  "Statuses",
+  "Kinds",
+  "Fields",
+  "Tables",
+  "Notices",
+  "States",
+  "Content",
+  "Overlays",
+];
+const narrow = ["Tables", "Notices", "Content"];
 const overlays: [button: string, role: "dialog" | "menu" | "list"][] = [
   ["Dialog", "dialog"],
   ["Confirmation", "dialog"],

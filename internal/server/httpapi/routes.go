@@ -33,6 +33,7 @@ func table(cfg Config) []core.Route {
 	}
 	settings := &fleet.SettingRoutes{Clusters: clusters, AgentList: cfg.AgentList}
 	applications := &application.Routes{Clusters: clusters, AgentList: cfg.AgentList, Deployments: cfg.Ledger}
+	badges := &application.BadgeRoutes{Clusters: clusters, Keeper: cfg.Keeper}
 	streams := &application.StreamRoutes{Clusters: clusters}
 	services := &fleet.ServiceRoutes{
 		Clusters: clusters, Services: cfg.Services, Environments: cfg.Environments, AgentList: cfg.AgentList, Linking: cfg.Linking,
@@ -55,6 +56,7 @@ func table(cfg Config) []core.Route {
 		access.Routes(),
 		agents.Routes(),
 		applications.Routes(),
+		badges.Routes(),
 		services.Routes(),
 		applicationsOfAll.Routes(), views.Routes(), jobs.Routes(),
 		notifications.Routes(),

@@ -114,6 +114,22 @@ export interface paths {
 		patch?: never;
 		trace?: never;
 	};
+	"/api/v1/agents/{agent}/applications/{namespace}/{name}/badge": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		get: operations["application-badge"];
+		put?: never;
+		post?: never;
+		delete?: never;
+		options?: never;
+		head?: never;
+		patch?: never;
+		trace?: never;
+	};
 	"/api/v1/agents/{agent}/applications/{namespace}/{name}/confirm": {
 		parameters: {
 			query?: never;
@@ -2495,6 +2511,13 @@ export interface components {
 			message: string;
 			ok: boolean;
 		};
+		Banner: {
+			permanent?: boolean;
+			/** @enum {string} */
+			severity?: "info" | "warning" | "critical";
+			text?: string;
+			url?: string;
+		};
 		Binding: {
 			/** Format: date-time */
 			readonly createdAt?: string;
@@ -3983,6 +4006,8 @@ export interface components {
 			revision?: string;
 		};
 		ServerInfo: {
+			badges?: boolean;
+			banner?: components["schemas"]["Banner"];
 			demo?: boolean;
 			hosts: boolean;
 			publicURL: string;
@@ -4124,6 +4149,8 @@ export interface components {
 		Settings: {
 			/** Format: int64 */
 			auditRetentionDays: number;
+			badges?: boolean;
+			banner?: components["schemas"]["Banner"];
 			/** Format: int64 */
 			commandRetentionDays: number;
 			/**
@@ -4776,6 +4803,41 @@ export interface operations {
 			404: components["responses"]["problem"];
 			409: components["responses"]["problem"];
 			413: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
+	"application-badge": {
+		parameters: {
+			query?: {
+				showAppName?: boolean;
+				revision?: boolean;
+			};
+			header?: {
+				"If-None-Match"?: string;
+			};
+			path: {
+				agent: string;
+				namespace: string;
+				name: string;
+			};
+			cookie?: never;
+		};
+		requestBody?: never;
+		responses: {
+			200: {
+				headers: {
+					"Cache-Control"?: string;
+					"Content-Type"?: string;
+					"Cross-Origin-Resource-Policy"?: string;
+					ETag?: string;
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": string;
+				};
+			};
 			422: components["responses"]["problem"];
 			429: components["responses"]["problem"];
 			500: components["responses"]["problem"];

@@ -1,4 +1,4 @@
-// safeLink is the address where it leads to a web page, and undefined for anything else: texts that come from clusters, Git
+// safeLink is the address where it leads to a web page or to a mail, and undefined for anything else: texts that come from clusters, Git
 // or users must not run script (javascript:) or open something of this machine.
 export function safeLink(address: string | undefined | null): string | undefined {
   if (!address) {
@@ -6,7 +6,7 @@ export function safeLink(address: string | undefined | null): string | undefined
   }
   try {
     const url = new URL(address);
-    return url.protocol === "https:" || url.protocol === "http:" ? url.href : undefined;
+    return ["https:", "http:", "mailto:"].includes(url.protocol) ? url.href : undefined;
   } catch {
     return undefined;
   }

@@ -3,8 +3,11 @@ package account
 import (
 	"context"
 	"net/http"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
@@ -15,6 +18,9 @@ type ServerRoutes struct {
 	PublicURL, Version string
 	Hosts, Demo        bool
 }
+
+// maxBanner is the longest text of a banner in bytes: 500 characters.
+const maxBanner = 500 * utf8.UTFMax
 
 type settingsInput struct {
 	core.TryInput
@@ -54,6 +60,9 @@ func (h *ServerRoutes) Routes() []core.Route {
 			if asked > 0 {
 				in.Body.Version = asked
 			}
+			if err := checkBanner(&in.Body.Banner); err != nil {
+				return nil, err
+			}
 			if in.DryRun {
 				c.Quiet = true
 				return &core.Output[api.Settings]{ETag: core.ETag(in.Body.Version), Body: in.Body}, nil
@@ -67,6 +76,18 @@ func (h *ServerRoutes) Routes() []core.Route {
 		},
 	})
 	return []core.Route{get, put, h.overview(), h.info()}
+}
+
+// checkBanner makes the text of a banner legible, and refuses one that leads to anything but a page or a mail.
+func checkBanner(b *api.Banner) error {
+	b.Text = legible.Text(strings.TrimSpace(b.Text), maxBanner)
+	switch {
+	case b.Text == "" && *b != (api.Banner{}):
+		return &api.Error{Code: api.CodeInvalid, Field: "body.banner.text", Message: "a banner needs a text: give one, or leave the banner out"}
+	case b.URL != "" && !legible.Link(b.URL):
+		return &api.Error{Code: api.CodeInvalid, Field: "body.banner.url", Message: "the address of a banner begins with https://, http:// or mailto:"}
+	}
+	return nil
 }
 
 func (h *ServerRoutes) overview() core.Route {
@@ -87,8 +108,13 @@ func (h *ServerRoutes) info() core.Route {
 	return core.Route{
 		Method: http.MethodGet, Path: "/api/v1/info", Access: core.SignedIn, Within: true, ID: "server-info", Tag: "overview",
 		Summary: "Version and address of the server, and what it offers",
-		Mount: core.Mount(core.Answer[core.Empty, out]{Do: func(context.Context, *core.Call, *core.Empty) (*out, error) {
-			return &out{api.ServerInfo{Version: h.Version, PublicURL: h.PublicURL, Hosts: h.Hosts, Demo: h.Demo}}, nil
+		Mount: core.Mount(core.Answer[core.Empty, out]{Do: func(ctx context.Context, _ *core.Call, _ *core.Empty) (*out, error) {
+			s, err := h.Keeper.Settings(ctx)
+			info := api.ServerInfo{Version: h.Version, PublicURL: h.PublicURL, Hosts: h.Hosts, Demo: h.Demo, Badges: s.Badges}
+			if s.Banner.Text != "" {
+				info.Banner = &s.Banner
+			}
+			return &out{info}, err
 		}}),
 	}
 }

@@ -1,14 +1,18 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { EllipsisVertical, GitCommitHorizontal, RefreshCw, RotateCcw, Trash2 } from "lucide-react";
+import { BadgeCheck, EllipsisVertical, GitCommitHorizontal, RefreshCw, RotateCcw, Trash2 } from "lucide-react";
 import type { App } from "@/lib/application";
 import { useFavourites } from "@/lib/favourites";
+import { infoQuery } from "@/lib/info";
 import { clock, exact, known, useNow } from "@/lib/time";
 import { Button, IconButton } from "@/ui/button";
+import { copyText } from "@/ui/copy";
 import { Menu } from "@/ui/menu";
 import { Star } from "@/ui/star";
 import { Badge, Status } from "@/ui/status";
+import { toast, toastError } from "@/ui/toast";
 import { labelOf, useActions } from "./actions";
+import { badgeOf } from "./badge";
 import { ExternalLinks } from "./external-links";
 import { useObjectFinder } from "./objects";
 import { useOffers } from "./offers";
@@ -24,6 +28,12 @@ export function Header({ app, detail, resource }: { app: App; detail: Detail; re
   const favourites = useFavourites();
   const first = why.data?.reasons?.find((r) => r.actions?.length)?.actions?.[0];
   const primary = first && beside([first], resource)[0];
+  const info = useQuery(infoQuery).data;
+  const copyBadge = () =>
+    copyText(badgeOf(app, info?.publicURL || location.origin)).then(
+      () => toast("Badge copied", "It is Markdown, for a README for example."),
+      (error: unknown) => toastError(error, "The badge was not copied"),
+    );
   const refreshes = primary?.action === "refresh" && !primary.hard; // the button that is always there does it
   useOffers(app, actions, resource, primary);
   useObjectFinder(app, actions.go);
@@ -80,6 +90,12 @@ export function Header({ app, detail, resource }: { app: App; detail: Detail; re
                 why: may.sync,
                 icon: <GitCommitHorizontal size={15} aria-hidden />,
                 run: () => actions.go("history", { do: "rollback" }),
+              },
+              {
+                label: "Copy badge",
+                why: info?.badges ? undefined : "Badges are off. The settings of the server turn them on.",
+                icon: <BadgeCheck size={15} aria-hidden />,
+                run: () => void copyBadge(),
               },
               null,
               {

@@ -5,6 +5,7 @@ import { Snippet } from "@/ui/copy";
 import { DiffView } from "@/ui/diff-view";
 import { ImageName } from "@/ui/image";
 import { JobBar } from "@/ui/job-bar";
+import { Notice } from "@/ui/notice";
 import { Card, Facts, Tabs } from "@/ui/page";
 import { Secret } from "@/ui/secret";
 import { Empty, ErrorNote, Failed, Loading, NoPermission } from "@/ui/states";
@@ -79,6 +80,24 @@ export function Content() {
             An agent keeps applications in its cluster at what Git says.
           </Empty>
         </Card>
+      </Piece>
+      <Piece name="Notices">
+        <Notice
+          banner={{ text: "Slipway 2 is here.", url: "https://slipway.example.org/news" }}
+          onDismiss={() => undefined}
+        />
+        <Notice
+          banner={{ text: "Maintenance on Saturday from 20:00 UTC.", severity: "warning" }}
+          onDismiss={() => undefined}
+        />
+        <Notice
+          banner={{
+            text: "Clusters in Europe cannot be reached: their applications are shown as of the last report, and nothing is synced there. The platform team works on it and will report here.",
+            url: "https://status.example.org",
+            severity: "critical",
+            permanent: true,
+          }}
+        />
       </Piece>
       <Piece name="States">
         <div className="grid gap-4 sm:grid-cols-2">

@@ -15,6 +15,7 @@ import { Loading } from "@/ui/states";
 import { toastError } from "@/ui/toast";
 import { places } from "./navigation";
 import { Sidebar } from "./sidebar";
+import { SiteNotice } from "./site-notice";
 import { Live, ThemeMenu } from "./top-bar";
 
 const Palette = lazy(() => import("./palette"));
@@ -99,6 +100,7 @@ export function Shell() {
         <ThemeMenu />
         <UserMenu />
       </header>
+      <SiteNotice />
       <div className="flex min-h-0 flex-1">
         {open && (
           <button
