@@ -260,7 +260,7 @@ func TestARollbackFindsTheDeploymentBeforeThePresentOne(t *testing.T) {
 		{name: "no such revision", app: deployedApp("one", "two"), req: api.RollbackRequest{Revision: "abcdefg"}, err: "has no deployment of abcdefg"},
 		{name: "nothing before", app: deployedApp("one"), err: "no earlier deployment"},
 		{name: "nothing at all", app: deployedApp(), err: "no earlier deployment"},
-		{name: "what Git says", app: deployedApp("one", "two"), req: api.RollbackRequest{ID: id(1)}, err: "is what Git says now"},
+		{name: "what Git says", app: deployedApp("one", "two"), req: api.RollbackRequest{ID: id(1)}, err: "is the present revision in Git"},
 		{name: "nobody knows what Git says", app: unknown, err: "app refresh web"},
 		{name: "both", app: deployedApp("one"), req: api.RollbackRequest{ID: id(1), Revision: "abcdefg"}, err: "not both"},
 		{name: "a short revision", app: deployedApp("one"), req: api.RollbackRequest{Revision: "abc"}, err: "too short"},
@@ -444,7 +444,7 @@ func TestAnObjectIsTheApplicationsAndOnlyOne(t *testing.T) {
 	for _, c := range []struct{ text, want, err string }{
 		{text: "ConfigMap:one", want: "a"},
 		{text: "ConfigMap:b/both", want: "b"},
-		{text: "ConfigMap:both", err: "say the namespace"},
+		{text: "ConfigMap:both", err: "set the namespace"},
 		{text: "ConfigMap:b/one", err: "has no ConfigMap b/one"},
 		{text: "Pod:hook", err: "has no Pod"},
 	} {

@@ -130,7 +130,7 @@ func TestAProjectThatIsNotValidIsLogged(t *testing.T) {
 	spec := everywhere("*")
 	spec["roles"] = []any{map[string]any{"name": "-ci-"}}
 	b.put(t, appProject("shop", nil, spec))
-	if !strings.Contains(b.log.String(), "project is not valid") || !strings.Contains(b.log.String(), "-ci-") {
+	if !strings.Contains(b.log.String(), "project is invalid") || !strings.Contains(b.log.String(), "-ci-") {
 		t.Error(b.log.String())
 	}
 	if rules, err := b.Rules("shop"); err != nil || len(rules.Faults()) != 1 {

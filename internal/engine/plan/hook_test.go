@@ -113,7 +113,7 @@ func TestWhatAnnotationsSayThatNobodyUnderstandsIsNamed(t *testing.T) {
 		{"nothing", annotatedWith(), nil},
 		{"all that there is", annotatedWith(own, "PreSync, Skip,PostDelete", policy, "HookSucceeded,BeforeHookCreation", wave, "-5"), nil},
 		{"a hook", annotatedWith(own, "PreSyncc"), []string{`hook "PreSyncc" of Job a (the object is never applied;`}},
-		{"one of several", annotatedWith(own, "PreSync,presync"), []string{`hook "presync" of Job a (it does not count;`}},
+		{"one of several", annotatedWith(own, "PreSync,presync"), []string{`hook "presync" of Job a (it is ignored;`}},
 		{"nothing but commas", annotatedWith(own, ", ,"), []string{`hook ", ," of Job a (the object is never applied;`}},
 		{"a wave", annotatedWith(wave, "abc"), []string{`sync-wave "abc" of Job a (0 counts;`}},
 		{"a wave that is too large", annotatedWith(wave, "99999999999"), []string{`sync-wave "99999999999" of Job a (0 counts;`}},

@@ -131,7 +131,7 @@ func TestMissingNewestEntriesShowByTheHeadThatWasKeptElsewhere(t *testing.T) {
 		t.Errorf("found %v", err)
 	}
 	forged := slices.Clone(m.entries[:9])
-	if err := check(append(forged, chain.Link(chain.HeadOf(m.entries[8]), example(77)))); err == nil || !strings.Contains(err.Error(), "the chain was written anew") {
+	if err := check(append(forged, chain.Link(chain.HeadOf(m.entries[8]), example(77)))); err == nil || !strings.Contains(err.Error(), "the chain was rewritten") {
 		t.Errorf("found %v", err)
 	}
 }

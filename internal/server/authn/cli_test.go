@@ -56,7 +56,7 @@ func TestACommandLineIsToldWhyNobodyIsSignedIn(t *testing.T) {
 	s := newSite(t)
 	s.issuer.set(func(i *issuer) { i.deny = goidc.NewError(goidc.ErrorCodeAccessDenied, "the user said no") })
 	got := s.newBrowser(t).upTo(s.beginCLI(redirect, oauth2.GenerateVerifier()), redirect).Query()
-	if got.Get("state") != "mine" || !strings.Contains(got.Get("error"), "ask who runs the provider") || strings.Contains(got.Get("error"), "the user said no") || got.Has("code") {
+	if got.Get("state") != "mine" || !strings.Contains(got.Get("error"), "ask the operator of the provider") || strings.Contains(got.Get("error"), "the user said no") || got.Has("code") {
 		t.Errorf("it is told %v", got)
 	}
 	// What is nobody's business stays in the server's log.

@@ -23,7 +23,7 @@ func TestTheProvidersRefusalIsToldWithWhatToDo(t *testing.T) {
 		status int
 		say    []string
 	}{
-		{"cancelled", goidc.NewError(goidc.ErrorCodeAccessDenied, "the user said no"), 403, []string{"access_denied", "ask who runs the provider"}},
+		{"cancelled", goidc.NewError(goidc.ErrorCodeAccessDenied, "the user said no"), 403, []string{"access_denied", "ask the operator of the provider"}},
 		{"signed out there", goidc.NewError(goidc.ErrorCodeLoginRequired, "no session"), 403, []string{"sign in at the provider first"}},
 		{"the scope", goidc.NewError("invalid_scope", "groups"), 503, []string{"openid profile email", "configuration"}},
 		{"another", goidc.NewError("strange", ""), 503, []string{"an error that no standard has", "provider's log"}},

@@ -260,7 +260,7 @@ func TestAConfigurationThatCannotWorkIsRefused(t *testing.T) {
 		{Config{URL: "slipway.example.org"}, "the server's own URL"},
 		{Config{URL: "https://u:p@slipway.example.org"}, "the server's own URL"},
 		{Config{URL: "https://slipway.example.org", Idle: time.Second}, "a session may be idle"},
-		{Config{URL: "https://slipway.example.org", NoPasswords: true}, "nobody could sign in"},
+		{Config{URL: "https://slipway.example.org", NoPasswords: true}, "no user could sign in"},
 		{Config{URL: "https://slipway.example.org", Providers: []Provider{good, good}}, "sso is there twice"},
 		{with(func(p *Provider) { p.Name = "" }), "a name is missing"},
 		{with(func(p *Provider) { p.Issuer = "http://login.example.org" }), "is not https"},

@@ -353,7 +353,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		{"bad release name", nil, v1alpha1.HelmSource{ReleaseName: "No_Good"}, "releaseName"},
 		{"dependency to fetch", map[string]string{"chart/Chart.yaml": "apiVersion: v2\nname: demo\nversion: 1.0.0\ndependencies:\n- {name: db, version: 1.x, repository: 'https://c.example.com'}\n"}, v1alpha1.HelmSource{}, "helm dependency update"},
 		{"local dependency above the root", map[string]string{"chart/Chart.yaml": "apiVersion: v2\nname: demo\nversion: 1.0.0\ndependencies:\n- {name: db, version: 1.x, repository: 'file://../../db'}\n"}, v1alpha1.HelmSource{}, "outside repository root"},
-		{"library chart", map[string]string{"chart/Chart.yaml": "apiVersion: v2\nname: demo\nversion: 1.0.0\ntype: library\n"}, v1alpha1.HelmSource{}, "cannot be deployed by itself"},
+		{"library chart", map[string]string{"chart/Chart.yaml": "apiVersion: v2\nname: demo\nversion: 1.0.0\ntype: library\n"}, v1alpha1.HelmSource{}, "cannot be deployed on its own"},
 		{"incompatible cluster", map[string]string{"chart/Chart.yaml": "apiVersion: v2\nname: demo\nversion: 1.0.0\nkubeVersion: '<1.20'\n"}, v1alpha1.HelmSource{}, "requires Kubernetes <1.20, the cluster has v1.36.3"},
 		{"template error with its line", map[string]string{"chart/templates/bad.yaml": "x: 1\ny: {{ .Values.a.b.c }}\n"}, v1alpha1.HelmSource{}, "demo/templates/bad.yaml:2"},
 		{"output that is no YAML", map[string]string{"chart/templates/bad.yaml": "kind: [\n"}, v1alpha1.HelmSource{}, "demo/templates/bad.yaml"},
