@@ -197,7 +197,7 @@ func TestAProviderGivesNoLocalUserAndNoRightsByWhatItCallsSomebody(t *testing.T)
 			_, _ = w.Write([]byte(`{"sub":"43","groups":["admins"]}`))
 		},
 	})
-	if status, text := s.newBrowser(t).signIn(); status != http.StatusServiceUnavailable || !strings.Contains(text, "somebody else") {
+	if status, text := s.newBrowser(t).signIn(); status != http.StatusServiceUnavailable || !strings.Contains(text, "another user") {
 		t.Errorf("user info of somebody else: %d %s", status, text)
 	}
 }
