@@ -41,13 +41,6 @@ type Dispatcher struct {
 	streams  *streams
 }
 
-func newDispatcher(cfg *Config, lanes *lanes, conns *connections, presence *presence, sessions *sessions, peers *Peers) *Dispatcher {
-	return &Dispatcher{
-		cfg: cfg, lanes: lanes, conns: conns, presence: presence, sessions: sessions, peers: peers,
-		waiting: newWaiting(), open: newOpenCommands(), streams: newStreams(),
-	}
-}
-
 // Do gives a command to an agent and waits for its result until ctx ends. One that only reads needs the agent to be
 // connected. One that changes something is kept first, and given to the agent when it connects, until its deadline; when
 // ctx ends before the result is there, Do returns the Result with the Status so far, and the error of ctx.

@@ -30,7 +30,7 @@ type Config struct {
 	Ledger Ledger
 	// Notify is told of changes, of those on other servers too. It must not block. Nil: nobody is told.
 	Notify func(Change)
-	// Heard is given what other servers broadcast (Gateway.Broadcast). Nil: nothing is heard.
+	// Heard is given what other servers broadcast (Peers.Broadcast). Nil: nothing is heard.
 	Heard func(data []byte)
 	// Key signs what goes down. All servers of a cluster have the same; see LoadKey.
 	Key ed25519.PrivateKey
@@ -133,7 +133,7 @@ func New(cfg Config) (*Gateway, error) {
 		sessions: newSessions(), linkRate: newAddressRate(20, 400),
 	}
 	g.Peers = &Peers{&g.cfg, g.conns, g.presence, g.sessions}
-	g.Commands = newDispatcher(&g.cfg, g.lanes, g.conns, g.presence, g.sessions, g.Peers)
+	g.Commands = &Dispatcher{&g.cfg, g.lanes, g.conns, g.presence, g.sessions, g.Peers, newWaiting(), newOpenCommands(), newStreams()}
 	g.copies = &copies{&g.cfg, g.sessions, g.presence, newPace()}
 	g.monitor = &monitor{&g.cfg, g.lanes, g.conns, g.limits, g.presence, g.sessions, g.Commands}
 	g.registrar = &registrar{&g.cfg, g.lanes, g.conns, g.arriving, g.presence, g.sessions, g.monitor, g.Peers, newAddressRate(1, 20)}

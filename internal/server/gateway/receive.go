@@ -19,17 +19,13 @@ const handleTimeout = 15 * time.Second
 
 // listen subscribes to what agents and other servers say.
 func (g *Gateway) listen(ctx context.Context, b *broker) error {
-	if err := b.subscribe(requests, func(m *nats.Msg) { g.receive(ctx, m) }); err != nil {
-		return err
-	}
-	if err := b.subscribe(replies, func(m *nats.Msg) { g.Commands.receiveReply(m) }); err != nil {
-		return err
-	}
-	if err := b.subscribe(chunks, func(m *nats.Msg) { g.Commands.receiveChunk(m) }); err != nil {
-		return err
-	}
-	if err := b.subscribe(peerSubject, func(m *nats.Msg) { g.hear(ctx, m.Data) }); err != nil {
-		return err
+	for subject, take := range map[string]nats.MsgHandler{
+		requests: func(m *nats.Msg) { g.receive(ctx, m) }, replies: g.Commands.receiveReply, chunks: g.Commands.receiveChunk,
+		peerSubject: func(m *nats.Msg) { g.hear(ctx, m.Data) },
+	} {
+		if err := b.subscribe(subject, take); err != nil {
+			return err
+		}
 	}
 	return b.conn.FlushTimeout(startTimeout)
 }
