@@ -63,9 +63,7 @@ func (h *Routes) applicationRoutes() []core.Route {
 		ID: "get-application", Summary: "Get an application with the whole resource, from the server's copy", Tag: "applications",
 	}
 	get.Mount = core.Mount(core.Answer[item.Input, applicationOutput]{
-		Find: func(ctx context.Context, _ *core.Call, in *item.Input) (core.Target, error) {
-			return h.FindApplication(ctx, *in)
-		},
+		Find: item.Application[item.Input](h.Clusters),
 		Do: func(ctx context.Context, c *core.Call, in *item.Input) (*applicationOutput, error) {
 			app, _ := c.Before.(*api.ApplicationDetail)
 			out := *app
@@ -97,48 +95,28 @@ type manifestsInput struct {
 	Cursor   string `query:"cursor" maxLength:"1200" doc:"nextCursor of the answer before: the objects that follow"`
 }
 
-type diffOutput struct{ Body api.DiffAnswer }
-
-type treeOutput struct{ Body api.TreeAnswer }
-
-type manifestsOutput struct{ Body api.ManifestsAnswer }
+// asked is a route whose answer is that of the agent to an order.
+func asked[T, I any](r core.Route, h *Routes, find func(context.Context, *core.Call, *I) (core.Target, error), order func(*I) item.Order) core.Route {
+	type out struct{ Body T }
+	r.Mount = core.Mount(core.Answer[I, out]{Find: find, Do: func(ctx context.Context, c *core.Call, in *I) (*out, error) {
+		var o out
+		return &o, h.Ask(ctx, c, order(in), &o.Body)
+	}})
+	return r
+}
 
 // applicationAnswers are what the agent is asked about an application.
 func (h *Routes) applicationAnswers() []core.Route {
-	route := func(path, id, summary string) core.Route {
-		return core.Route{Method: http.MethodGet, Path: item.ApplicationPath + path, Permission: api.PermApplicationView, ID: id, Summary: summary, Tag: "applications"}
+	return []core.Route{
+		asked[api.DiffAnswer](h.applicationRoute("/diff", "diff-application", "What a sync would change, and who has changed it"), h,
+			item.Application[diffInput](h.Clusters), func(in *diffInput) item.Order {
+				return in.Order("application.diff", api.DiffRequest{Revision: in.Revision, Drift: in.Drift, Ignored: in.Ignored, Cursor: in.Cursor})
+			}),
+		asked[api.TreeAnswer](h.applicationRoute("/tree", "application-tree", "The objects of an application and what they own, with health"), h,
+			item.Application[item.Input](h.Clusters), func(in *item.Input) item.Order { return in.Order("application.tree", nil) }),
+		asked[api.ManifestsAnswer](h.applicationRoute("/manifests", "application-manifests", "The objects of an application as rendered or live, secrets masked"), h,
+			item.Application[manifestsInput](h.Clusters), func(in *manifestsInput) item.Order {
+				return in.Order("application.manifests", api.ManifestsRequest{Live: in.Live, Revision: in.Revision, Cursor: in.Cursor})
+			}),
 	}
-	diff := route("/diff", "diff-application", "What a sync would change, and who has changed it")
-	diff.Mount = core.Mount(core.Answer[diffInput, diffOutput]{
-		Find: func(ctx context.Context, _ *core.Call, in *diffInput) (core.Target, error) {
-			return h.FindApplication(ctx, in.Input)
-		},
-		Do: func(ctx context.Context, c *core.Call, in *diffInput) (*diffOutput, error) {
-			var out diffOutput
-			o := in.Order("application.diff", api.DiffRequest{Revision: in.Revision, Drift: in.Drift, Ignored: in.Ignored, Cursor: in.Cursor})
-			return &out, h.Ask(ctx, c, o, &out.Body)
-		},
-	})
-	tree := route("/tree", "application-tree", "The objects of an application and what they own, with health")
-	tree.Mount = core.Mount(core.Answer[item.Input, treeOutput]{
-		Find: func(ctx context.Context, _ *core.Call, in *item.Input) (core.Target, error) {
-			return h.FindApplication(ctx, *in)
-		},
-		Do: func(ctx context.Context, c *core.Call, in *item.Input) (*treeOutput, error) {
-			var out treeOutput
-			return &out, h.Ask(ctx, c, in.Order("application.tree", nil), &out.Body)
-		},
-	})
-	manifests := route("/manifests", "application-manifests", "The objects of an application as rendered or live, secrets masked")
-	manifests.Mount = core.Mount(core.Answer[manifestsInput, manifestsOutput]{
-		Find: func(ctx context.Context, _ *core.Call, in *manifestsInput) (core.Target, error) {
-			return h.FindApplication(ctx, in.Input)
-		},
-		Do: func(ctx context.Context, c *core.Call, in *manifestsInput) (*manifestsOutput, error) {
-			var out manifestsOutput
-			o := in.Order("application.manifests", api.ManifestsRequest{Live: in.Live, Revision: in.Revision, Cursor: in.Cursor})
-			return &out, h.Ask(ctx, c, o, &out.Body)
-		},
-	})
-	return []core.Route{diff, tree, manifests}
 }

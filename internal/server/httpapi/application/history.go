@@ -33,9 +33,7 @@ func (h *Routes) historyRoute() core.Route {
 	r := h.applicationRoute("/history", "application-history", "What was deployed, and what failed to be, the newest first")
 	type out struct{ Body api.DeploymentHistory }
 	r.Mount = core.Mount(core.Answer[historyInput, out]{
-		Find: func(ctx context.Context, _ *core.Call, in *historyInput) (core.Target, error) {
-			return h.FindApplication(ctx, in.Input)
-		},
+		Find: item.Application[historyInput](h.Clusters),
 		Do: func(ctx context.Context, c *core.Call, in *historyInput) (*out, error) {
 			detail, _, facts, err := h.factsOf(ctx, c, in.Agent)
 			if err != nil {

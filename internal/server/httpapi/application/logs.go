@@ -43,10 +43,8 @@ func (h *StreamRoutes) logsRoute() core.Route {
 		ID: "application-logs", Summary: "The output of pods of an application, as text or as server-sent events", Tag: "resources",
 	}
 	r.Mount = core.Mount(core.Answer[logsInput, core.StreamOutput]{
-		Find: func(ctx context.Context, _ *core.Call, in *logsInput) (core.Target, error) {
-			return h.FindApplication(ctx, in.Input)
-		},
-		Do: h.logs,
+		Find: item.Application[logsInput](h.Clusters),
+		Do:   h.logs,
 	})
 	return r
 }

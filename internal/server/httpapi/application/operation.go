@@ -18,22 +18,25 @@ type operationInput[T any] struct {
 
 // operation is a route that asks something of an application. The reason in the body is also the audit's.
 func operation[T any](h *Routes, verb, id, summary, example string, permission api.Permission, reason func(*T) string) core.Route {
-	type in = operationInput[T]
 	return core.Route{
 		Method: http.MethodPost, Path: item.ApplicationPath + "/" + verb, Permission: permission, Audit: "application." + verb,
 		ID: id, Summary: summary, Tag: "operations", Example: example,
-		Mount: core.Mount(core.Answer[in, item.CommandOutput]{
-			Find: func(ctx context.Context, _ *core.Call, in *in) (core.Target, error) {
-				return h.FindApplication(ctx, in.Input)
-			},
-			Do: func(ctx context.Context, c *core.Call, in *in) (*item.CommandOutput, error) {
-				c.Before = nil // the cluster has it, and the application's history says what came of it
-				o := in.Order("application."+verb, in.Body)
-				o.Reason = reason(&in.Body)
-				return h.Command(ctx, c, in.WaitInput, o)
-			},
-		}),
+		Mount: commanded(h, "application."+verb, reason),
 	}
+}
+
+// commanded has the agent do what the body says.
+func commanded[T any](h *Routes, kind string, reason func(*T) string) core.Mounter {
+	type in = operationInput[T]
+	return core.Mount(core.Answer[in, item.CommandOutput]{
+		Find: item.Application[in](h.Clusters),
+		Do: func(ctx context.Context, c *core.Call, in *in) (*item.CommandOutput, error) {
+			c.Before = nil // the cluster has it, and the application's history says what came of it
+			o := in.Order(kind, in.Body)
+			o.Reason = reason(&in.Body)
+			return h.Command(ctx, c, in.WaitInput, o)
+		},
+	})
 }
 
 func (h *Routes) operationRoutes() []core.Route {

@@ -20,9 +20,7 @@ func (h *Routes) planRoute() core.Route {
 	r.Method, r.Reads, r.Tag, r.Example = http.MethodPost, true, "operations", `{"prune":true}`
 	type out struct{ Body api.SyncPlan }
 	r.Mount = core.Mount(core.Answer[planInput, out]{
-		Find: func(ctx context.Context, _ *core.Call, in *planInput) (core.Target, error) {
-			return h.FindApplication(ctx, in.Input)
-		},
+		Find: item.Application[planInput](h.Clusters),
 		Do: func(ctx context.Context, c *core.Call, in *planInput) (*out, error) {
 			if len(in.Body.Manifests) > 0 { // what is live shows in the differences, also of objects that are not the application's
 				t, err := h.FindApplication(ctx, in.Input)

@@ -29,19 +29,9 @@ type resourceQuery struct {
 
 // resourceAnswer is a route that asks the agent about one object of an application.
 func resourceAnswer[T any](h *Routes, path, id, summary, kind string) core.Route {
-	type out struct{ Body T }
-	return core.Route{
-		Method: http.MethodGet, Path: item.ApplicationPath + "/resource" + path, Permission: api.PermApplicationView, ID: id, Summary: summary, Tag: "resources",
-		Mount: core.Mount(core.Answer[ResourceInput, out]{
-			Find: func(ctx context.Context, _ *core.Call, in *ResourceInput) (core.Target, error) {
-				return h.FindApplication(ctx, in.Input)
-			},
-			Do: func(ctx context.Context, c *core.Call, in *ResourceInput) (*out, error) {
-				var o out
-				return &o, h.Ask(ctx, c, in.Order(kind, resourceQuery{in.ref()}), &o.Body)
-			},
-		}),
-	}
+	r := h.applicationRoute("/resource"+path, id, summary)
+	r.Tag = "resources"
+	return asked[T](r, h, item.Application[ResourceInput](h.Clusters), func(in *ResourceInput) item.Order { return in.Order(kind, resourceQuery{in.ref()}) })
 }
 
 type resourceDelete struct {
@@ -59,9 +49,7 @@ func (h *Routes) resourceRoutes() []core.Route {
 		ID: "delete-resource", Summary: "Delete an object of an application", Tag: "resources",
 	}
 	remove.Mount = core.Mount(core.Answer[resourceDelete, item.CommandOutput]{
-		Find: func(ctx context.Context, _ *core.Call, in *resourceDelete) (core.Target, error) {
-			return h.FindApplication(ctx, in.Input)
-		},
+		Find: item.Application[resourceDelete](h.Clusters),
 		Do: func(ctx context.Context, c *core.Call, in *resourceDelete) (*item.CommandOutput, error) {
 			c.Before = nil
 			o := in.Order("resource.delete", api.ResourceDelete{Resource: in.ref(), Force: in.Force, Orphan: in.Orphan, DryRun: in.DryRun})
@@ -73,32 +61,16 @@ func (h *Routes) resourceRoutes() []core.Route {
 		`{"resource":{"group":"apps","kind":"Deployment","namespace":"shop","name":"web"},"type":"merge","patch":{"spec":{"replicas":3}}}`,
 		api.PermApplicationEdit, func(r *api.ResourcePatch) string { return r.Reason })
 	patch.Method, patch.Audit, patch.Tag = http.MethodPatch, "resource.patch", "resources"
-	patch.Mount = resourceCommand[api.ResourcePatch](h, "resource.patch", func(r *api.ResourcePatch) string { return r.Reason })
+	patch.Mount = commanded(h, "resource.patch", func(r *api.ResourcePatch) string { return r.Reason })
 	action := patch
 	action.Method, action.Path, action.Permission, action.Audit = http.MethodPost, item.ApplicationPath+"/resource/actions", api.PermApplicationResourceAction, "resource.action"
 	action.ID, action.Summary = "run-action", "Run an action of an object, such as restart"
 	action.Example = `{"resource":{"group":"apps","kind":"Deployment","namespace":"shop","name":"web"},"action":"restart"}`
-	action.Mount = resourceCommand[api.ResourceAction](h, "resource.action", func(r *api.ResourceAction) string { return r.Reason })
+	action.Mount = commanded(h, "resource.action", func(r *api.ResourceAction) string { return r.Reason })
 	return []core.Route{
 		resourceAnswer[api.ResourceState](h, "", "get-resource", "An object of an application, live and as rendered, secrets masked", "resource.get"),
 		resourceAnswer[api.ResourceActions](h, "/actions", "list-actions", "The actions that an object offers", "resource.actions"),
 		resourceAnswer[api.ResourceEvents](h, "/events", "resource-events", "The Events of Kubernetes about an object", "resource.events"),
 		patch, action, remove,
 	}
-}
-
-// resourceCommand has the agent change an object of an application.
-func resourceCommand[T any](h *Routes, kind string, reason func(*T) string) core.Mounter {
-	type in = operationInput[T]
-	return core.Mount(core.Answer[in, item.CommandOutput]{
-		Find: func(ctx context.Context, _ *core.Call, in *in) (core.Target, error) {
-			return h.FindApplication(ctx, in.Input)
-		},
-		Do: func(ctx context.Context, c *core.Call, in *in) (*item.CommandOutput, error) {
-			c.Before = nil
-			o := in.Order(kind, in.Body)
-			o.Reason = reason(&in.Body)
-			return h.Command(ctx, c, in.WaitInput, o)
-		},
-	})
 }

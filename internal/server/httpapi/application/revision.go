@@ -20,20 +20,16 @@ type revisionsInput struct {
 
 // revisionRoutes tell who made commits of an application's repositories.
 func (h *Routes) revisionRoutes() []core.Route {
-	ask := func(ctx context.Context, c *core.Call, in *item.Input, revisions []string) (api.RevisionsAnswer, error) {
-		var out api.RevisionsAnswer
-		err := h.Ask(ctx, c, in.Order("application.revisions", api.RevisionsRequest{Revisions: revisions}), &out)
-		return out, err
+	order := func(in *item.Input, revisions []string) item.Order {
+		return in.Order("application.revisions", api.RevisionsRequest{Revisions: revisions})
 	}
 	one := h.applicationRoute("/revisions/{revision}", "get-revision", "Who made a commit of an application's repositories, and what for")
 	type oneOutput struct{ Body api.RevisionInfo }
 	one.Mount = core.Mount(core.Answer[revisionInput, oneOutput]{
-		Find: func(ctx context.Context, _ *core.Call, in *revisionInput) (core.Target, error) {
-			return h.FindApplication(ctx, in.Input)
-		},
+		Find: item.Application[revisionInput](h.Clusters),
 		Do: func(ctx context.Context, c *core.Call, in *revisionInput) (*oneOutput, error) {
-			got, err := ask(ctx, c, &in.Input, []string{in.Revision})
-			if err != nil {
+			var got api.RevisionsAnswer
+			if err := h.Ask(ctx, c, order(&in.Input, []string{in.Revision}), &got); err != nil {
 				return nil, err
 			}
 			if len(got.Items) != 1 || !got.Items[0].Known {
@@ -42,16 +38,7 @@ func (h *Routes) revisionRoutes() []core.Route {
 			return &oneOutput{got.Items[0]}, nil
 		},
 	})
-	many := h.applicationRoute("/revisions", "list-revisions", "Who made some commits of an application's repositories, and what for")
-	type manyOutput struct{ Body api.RevisionsAnswer }
-	many.Mount = core.Mount(core.Answer[revisionsInput, manyOutput]{
-		Find: func(ctx context.Context, _ *core.Call, in *revisionsInput) (core.Target, error) {
-			return h.FindApplication(ctx, in.Input)
-		},
-		Do: func(ctx context.Context, c *core.Call, in *revisionsInput) (*manyOutput, error) {
-			got, err := ask(ctx, c, &in.Input, in.Revision)
-			return &manyOutput{got}, err
-		},
-	})
+	many := asked[api.RevisionsAnswer](h.applicationRoute("/revisions", "list-revisions", "Who made some commits of an application's repositories, and what for"), h,
+		item.Application[revisionsInput](h.Clusters), func(in *revisionsInput) item.Order { return order(&in.Input, in.Revision) })
 	return []core.Route{one, many}
 }

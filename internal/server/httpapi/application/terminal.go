@@ -59,10 +59,8 @@ func (h *StreamRoutes) terminalRoute() core.Route {
 		Summary: "A shell in a container, over a WebSocket: binary frames are what is typed and shown, text frames of the client are {\"columns\":80,\"rows\":24} or {\"end\":true} for the end of the input, and the last frame of the server is text: {\"exit\":0} with the exit code, or {\"error\":\"…\",\"requestId\":\"…\"} with why it ended. A request with an Origin is told in the same way why it was refused: a page cannot read another answer",
 	}
 	r.Mount = core.Mount(core.Answer[terminalInput, core.StreamOutput]{
-		Find: func(ctx context.Context, _ *core.Call, in *terminalInput) (core.Target, error) {
-			return h.FindApplication(ctx, in.Input)
-		},
-		Do: h.terminal, Refuse: h.refuseTerminal,
+		Find: item.Application[terminalInput](h.Clusters),
+		Do:   h.terminal, Refuse: h.refuseTerminal,
 	})
 	return r
 }

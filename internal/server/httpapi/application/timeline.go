@@ -14,9 +14,7 @@ func (h *Routes) timelineRoute() core.Route {
 	r := h.applicationRoute("/operation", "get-operation", "The last or running operation of an application, step by step")
 	type out struct{ Body api.OperationTimeline }
 	r.Mount = core.Mount(core.Answer[item.Input, out]{
-		Find: func(ctx context.Context, _ *core.Call, in *item.Input) (core.Target, error) {
-			return h.FindApplication(ctx, *in)
-		},
+		Find: item.Application[item.Input](h.Clusters),
 		Do: func(ctx context.Context, c *core.Call, in *item.Input) (*out, error) {
 			var o out
 			err := h.Ask(ctx, c, in.Order("application.operation", nil), &o.Body)

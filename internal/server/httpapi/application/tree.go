@@ -32,9 +32,7 @@ func (h *StreamRoutes) treeEventsRoute() core.Route {
 		ID: "application-tree-events", Summary: "The tree of an application as it changes, as server-sent events: tree, then patch", Tag: "applications",
 	}
 	r.Mount = core.Mount(core.Answer[item.Input, core.StreamOutput]{
-		Find: func(ctx context.Context, _ *core.Call, in *item.Input) (core.Target, error) {
-			return h.FindApplication(ctx, *in)
-		},
+		Find: item.Application[item.Input](h.Clusters),
 		Do: func(_ context.Context, c *core.Call, in *item.Input) (*core.StreamOutput, error) {
 			o := in.Order("application.tree.watch", nil)
 			item.Sign(c, &o, item.AskTime)

@@ -24,9 +24,7 @@ func (h *Routes) whyRoute() core.Route {
 	r := h.applicationRoute("/why", "why-application", "Why an application is as it is, since when, and what would change that")
 	type out struct{ Body api.Why }
 	r.Mount = core.Mount(core.Answer[whyInput, out]{
-		Find: func(ctx context.Context, _ *core.Call, in *whyInput) (core.Target, error) {
-			return h.FindApplication(ctx, in.Input)
-		},
+		Find: item.Application[whyInput](h.Clusters),
 		Do: func(ctx context.Context, c *core.Call, in *whyInput) (*out, error) {
 			answer, err := h.why(ctx, c, in)
 			return &out{answer}, err
@@ -65,9 +63,7 @@ func (h *Routes) revisionStatusRoute() core.Route {
 	r := h.applicationRoute("/revision-status", "revision-status", "Where the branches of an application are, and what was compared, deployed and pinned")
 	type out struct{ Body api.RevisionStatus }
 	r.Mount = core.Mount(core.Answer[item.Input, out]{
-		Find: func(ctx context.Context, _ *core.Call, in *item.Input) (core.Target, error) {
-			return h.FindApplication(ctx, *in)
-		},
+		Find: item.Application[item.Input](h.Clusters),
 		Do: func(ctx context.Context, c *core.Call, in *item.Input) (*out, error) {
 			_, _, facts, err := h.factsOf(ctx, c, in.Agent)
 			if err != nil {

@@ -160,9 +160,7 @@ func (h *ServiceRoutes) linkRoutes() []core.Route {
 	}
 	get := route(http.MethodGet, "", "get-application-link", "Which service and environment an application is of, and who says so", api.PermApplicationView)
 	get.Mount = core.Mount(core.Answer[item.Input, linkOutput]{
-		Find: func(ctx context.Context, _ *core.Call, in *item.Input) (core.Target, error) {
-			return h.FindApplication(ctx, *in)
-		},
+		Find: item.Application[item.Input](h.Clusters),
 		Do: func(ctx context.Context, _ *core.Call, in *item.Input) (*linkOutput, error) {
 			return linkAnswer(h.Linking.GetLink(ctx, in.Agent, in.Namespace, in.Name))
 		},
@@ -170,10 +168,8 @@ func (h *ServiceRoutes) linkRoutes() []core.Route {
 	put := route(http.MethodPut, "application.link", "link-application", "Link an application to a service and an environment by hand; its labels count before that", api.PermApplicationEdit)
 	put.Example = `{"service":"account.basket","environment":"account.staging"}`
 	put.Mount = core.Mount(core.Answer[linkPut, linkOutput]{
-		Find: func(ctx context.Context, _ *core.Call, in *linkPut) (core.Target, error) {
-			return h.FindApplication(ctx, in.Input)
-		},
-		Do: h.linkApplication,
+		Find: item.Application[linkPut](h.Clusters),
+		Do:   h.linkApplication,
 	})
 	remove := route(http.MethodDelete, "application.unlink", "unlink-application", "Forget what somebody has linked an application to, also of one that is gone", api.PermApplicationEdit)
 	remove.Mount = core.Mount(core.Answer[item.Input, core.NoOutput]{

@@ -118,6 +118,18 @@ func (h *Clusters) FindApplication(ctx context.Context, in Input) (core.Target, 
 	return h.FindItem(ctx, api.KindApplication, in.Agent, in.Namespace, in.Name)
 }
 
+// Application makes the Find of answers about the application that an input names.
+func Application[I any, P interface {
+	*I
+	named() Input
+}](h *Clusters) func(context.Context, *core.Call, *I) (core.Target, error) {
+	return func(ctx context.Context, _ *core.Call, in *I) (core.Target, error) {
+		return h.FindApplication(ctx, P(in).named())
+	}
+}
+
+func (in *Input) named() Input { return *in }
+
 // Order is a command about the application of a path.
 func (in *Input) Order(kind string, body any) Order {
 	return Order{Agent: in.Agent, Kind: kind, TargetKind: api.KindApplication, Namespace: in.Namespace, Name: in.Name, Body: body}
