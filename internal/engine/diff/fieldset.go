@@ -79,68 +79,7 @@ func (f Fields) remove(value any) any {
 	if f.none() || f.code.Value() == whole {
 		return value
 	}
-	return removeSet(value, f.set(), nil)
-}
-
-func removeSet(value any, set map[string]any, keep []string) any {
-	switch v := value.(type) {
-	case map[string]any:
-		return removeFields(v, set, keep)
-	case []any:
-		return removeItems(v, set)
-	}
-	return value
-}
-
-func removeFields(v, set map[string]any, keep []string) map[string]any {
-	var out map[string]any
-	for name, s := range set {
-		field := tail(name)
-		sub, has := v[field]
-		if len(name) < 2 || name[0] != 'f' || !has || slices.Contains(keep, field) {
-			continue
-		}
-		if out == nil {
-			out = shallow(v)
-		}
-		if below, _ := s.(map[string]any); len(below) > 0 {
-			out[field] = removeSet(sub, below, nil)
-		} else {
-			delete(out, field)
-		}
-	}
-	if out == nil {
-		return v
-	}
-	return out
-}
-
-func removeItems(v []any, set map[string]any) []any {
-	out := slices.Clone(v)
-	var gone []int
-	for name, s := range set {
-		if len(name) < 2 {
-			continue
-		}
-		switch name[0] {
-		case 'k':
-			i := indexByKey(v, tail(name))
-			if i < 0 {
-				continue
-			}
-			below, _ := s.(map[string]any)
-			out[i] = removeSet(out[i], below, keyFields(name))
-		case 'v':
-			if i := indexByValue(v, tail(name)); i >= 0 {
-				gone = append(gone, i)
-			}
-		}
-	}
-	slices.Sort(gone)
-	for _, i := range slices.Backward(slices.Compact(gone)) {
-		out = slices.Delete(out, i, i+1)
-	}
-	return out
+	return cut(value, f.set(), nil, false)
 }
 
 // keyFields names the fields that identify the item of a list: name and protocol of k:{"name":"a","protocol":"TCP"}.

@@ -13,7 +13,7 @@ func Leave(obj, before map[string]any, keep ...map[string]any) (map[string]any, 
 	if len(gone) == 0 {
 		return obj, false
 	}
-	rest, ok := cut(obj, gone, []string{"apiVersion", "kind", "metadata"}).(map[string]any)
+	rest, ok := cut(obj, gone, []string{"apiVersion", "kind", "metadata"}, true).(map[string]any)
 	if !ok {
 		return obj, false
 	}
@@ -77,29 +77,38 @@ func keptBelow(sets []map[string]any, name string) (below []map[string]any, whol
 	return below, whole, found
 }
 
-// cut removes the members of a set from a value, and the fields named in keep never.
-func cut(value any, set map[string]any, keep []string) any {
+// cut returns value without the members of a set, but with the fields named in keep. An item of a list that is a member by its
+// key goes only where whole is set. What does not change is not copied.
+func cut(value any, set map[string]any, keep []string, whole bool) any {
 	switch v := value.(type) {
 	case map[string]any:
-		out := shallow(v)
+		var out map[string]any
 		for name, s := range set {
 			field, ok := strings.CutPrefix(name, "f:")
-			if sub, has := v[field]; ok && has {
-				if below, _ := s.(map[string]any); len(below) > 0 {
-					out[field] = cut(sub, below, nil)
-				} else if !slices.Contains(keep, field) {
-					delete(out, field)
-				}
+			sub, has := v[field]
+			below, _ := s.(map[string]any)
+			if !ok || !has || len(below) == 0 && slices.Contains(keep, field) {
+				continue
+			}
+			if out == nil {
+				out = shallow(v)
+			}
+			if len(below) > 0 {
+				out[field] = cut(sub, below, nil, whole)
+			} else {
+				delete(out, field)
 			}
 		}
-		return out
+		if out != nil {
+			return out
+		}
 	case []any:
-		return cutItems(v, set)
+		return cutItems(v, set, whole)
 	}
 	return value
 }
 
-func cutItems(list []any, set map[string]any) []any {
+func cutItems(list []any, set map[string]any, whole bool) []any {
 	out := slices.Clone(list)
 	gone := make([]bool, len(list))
 	for name, s := range set {
@@ -114,9 +123,9 @@ func cutItems(list []any, set map[string]any) []any {
 			continue
 		}
 		if below, _ := s.(map[string]any); len(below) > 0 {
-			out[i] = cut(out[i], below, keyFields(name))
+			out[i] = cut(out[i], below, keyFields(name), whole)
 		} else {
-			gone[i] = true
+			gone[i] = whole || name[0] == 'v'
 		}
 	}
 	rest := make([]any, 0, len(out))
