@@ -165,9 +165,7 @@ func (r *rendering) foreseeNamespace(ctx context.Context) diff.Verb {
 // namespaceVerb compares what is asked of a namespace: its labels and annotations.
 func namespaceVerb(have, then map[string]any) diff.Verb {
 	of := func(obj map[string]any, field string) map[string]any {
-		meta, _ := obj["metadata"].(map[string]any)
-		found, _ := meta[field].(map[string]any)
-		return found
+		return object.Dict(object.Dict(obj, "metadata"), field)
 	}
 	for _, field := range []string{"labels", "annotations"} {
 		if !maps.Equal(of(have, field), of(then, field)) { // of texts

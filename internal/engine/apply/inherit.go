@@ -22,14 +22,13 @@ const (
 // not wanted any more. It changes no field of the object.
 func (w *writing) inherit(ctx context.Context, have map[string]any) error {
 	for range maxRaces {
-		meta, _ := have["metadata"].(map[string]any)
 		entries, changed := inherited(have, w.options.Migrate != object.No, w.how.Manager)
 		if !changed {
 			return nil
 		}
 		err := w.target.Client.patch(ctx, w.resource, w.change.Key, []operation{
 			{Op: "replace", Path: "/metadata/managedFields", Value: entries},
-			{Op: "replace", Path: "/metadata/resourceVersion", Value: meta["resourceVersion"]}, // refused when it has changed since
+			{Op: "replace", Path: "/metadata/resourceVersion", Value: object.Dict(have, "metadata")["resourceVersion"]}, // refused when it has changed since
 		})
 		if apierrors.IsNotFound(err) {
 			return nil
@@ -51,16 +50,14 @@ func (w *writing) inherit(ctx context.Context, have map[string]any) error {
 // versions may have other names. They lose their owner, and so does what client-side apply wrote by the way: defaults and
 // what else its note does not name. It would not remove that either.
 func inherited(have map[string]any, clientSide bool, manager string) (entries []any, changed bool) {
-	meta, _ := have["metadata"].(map[string]any)
 	note := noteOf(have)
-	list, _ := meta["managedFields"].([]any)
+	list := object.List(object.Dict(have, "metadata"), "managedFields")
 	var ours map[string]any
 	var from []map[string]any
 	for _, e := range list {
 		entry, _ := e.(map[string]any)
-		sub, _ := entry["subresource"].(string)
 		switch {
-		case entry["manager"] == live.Manager && entry["operation"] == "Apply" && sub == "":
+		case object.AppliedBy(entry, live.Manager):
 			ours = entry
 		case live.Inherits(entry, clientSide, manager):
 			from = append(from, entry)

@@ -46,7 +46,6 @@ func (w *writing) without(ctx context.Context, have, then map[string]any) (map[s
 
 // leave takes out of the answer to an apply what had passed to us before it, and is not wanted.
 func (w *writing) leave(have, then map[string]any) (map[string]any, bool) {
-	meta, _ := have["metadata"].(map[string]any)
 	entries, changed := inherited(have, w.options.Migrate != object.No, w.how.Manager)
 	if !changed {
 		return then, false
@@ -57,19 +56,18 @@ func (w *writing) leave(have, then map[string]any) (map[string]any, bool) {
 		entry, _ := e.(map[string]any)
 		switch {
 		case entry["apiVersion"] != have["apiVersion"]: // its fields may have other names
-		case entry["manager"] == live.Manager && entry["operation"] == "Apply" && entry["subresource"] == nil:
+		case object.AppliedBy(entry, live.Manager):
 			before = fieldSet(entry["fieldsV1"])
 		default:
 			keep = append(keep, fieldSet(entry["fieldsV1"]))
 		}
 	}
-	answer, _ := then["metadata"].(map[string]any)
-	list, _ := answer["managedFields"].([]any)
+	list := object.List(object.Dict(then, "metadata"), "managedFields")
 	rest, changed := diff.Leave(then, before, append(keep, ourSet(list, then["apiVersion"]))...)
 	if !changed {
 		return then, false
 	}
-	return withVersion(rest, meta["resourceVersion"]), true
+	return withVersion(rest, object.Dict(have, "metadata")["resourceVersion"]), true
 }
 
 // withVersion returns obj at a resourceVersion.

@@ -45,8 +45,7 @@ func (w *writing) recreate(ctx context.Context, refusal error) Outcome {
 		return w.failed(err)
 	}
 	if err == nil {
-		meta, _ := have["metadata"].(map[string]any)
-		uid, _ := meta["uid"].(string)
+		uid := object.Text(object.Dict(have, "metadata"), "uid")
 		if err := w.target.Client.Delete(ctx, leave, w.resource, key, uid, propagationOf(key.GroupKind())); err != nil {
 			return w.failed(err)
 		}

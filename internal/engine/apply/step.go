@@ -124,11 +124,8 @@ func (f *coming) defines(kind object.Kind) bool {
 			if err != nil {
 				continue
 			}
-			spec, _ := obj["spec"].(map[string]any)
-			names, _ := spec["names"].(map[string]any)
-			group, _ := spec["group"].(string)
-			name, _ := names["kind"].(string)
-			f.kinds[object.Kind{Group: group, Kind: name}] = true
+			spec := object.Dict(obj, "spec")
+			f.kinds[object.Kind{Group: object.Text(spec, "group"), Kind: object.Text(object.Dict(spec, "names"), "kind")}] = true
 		}
 	})
 	return f.kinds[kind]

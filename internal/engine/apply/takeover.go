@@ -33,14 +33,10 @@ type Takeover struct {
 // Argo CD has written it since. have is the live object with its managed fields.
 func TakesOver(have map[string]any, how How) bool {
 	migrate := how.Own.WithLive(object.OptionsOf(have)).Over(how.App).Migrate != object.No
-	meta, _ := have["metadata"].(map[string]any)
-	list, _ := meta["managedFields"].([]any)
 	ours := false
-	for _, e := range list {
-		entry, _ := e.(map[string]any)
-		sub, _ := entry["subresource"].(string)
-		ours = ours || entry["manager"] == live.Replacer || entry["manager"] == live.Manager && entry["operation"] == "Apply" && sub == ""
-		if name, _ := entry["manager"].(string); live.Rival(name, how.Manager) && live.Inherits(entry, migrate, how.Manager) {
+	for entry := range object.Managed(have) {
+		ours = ours || entry["manager"] == live.Replacer || object.AppliedBy(entry, live.Manager)
+		if live.Rival(object.Text(entry, "manager"), how.Manager) && live.Inherits(entry, migrate, how.Manager) {
 			return true
 		}
 	}
@@ -57,10 +53,8 @@ func Passing(have map[string]any, how How) map[string]any {
 // ourSet is the set of our applies among entries of metadata.managedFields, at one version; nil for none.
 func ourSet(entries []any, version any) map[string]any {
 	for _, e := range entries {
-		entry, _ := e.(map[string]any)
-		sub, _ := entry["subresource"].(string)
-		if entry["manager"] == live.Manager && entry["operation"] == "Apply" && sub == "" && entry["apiVersion"] == version {
-			return fieldSet(entry["fieldsV1"])
+		if entry, _ := e.(map[string]any); object.AppliedBy(entry, live.Manager) && entry["apiVersion"] == version {
+			return object.Dict(entry, "fieldsV1")
 		}
 	}
 	return nil
@@ -78,9 +72,7 @@ func (t Target) Foretell(ctx context.Context, res live.Resource, have map[string
 		return nil, nil, err
 	}
 	over := &Takeover{resource: res, manifest: m, have: have, how: how, migrate: w.options.Migrate != object.No}
-	meta, _ := then["metadata"].(map[string]any)
-	list, _ := meta["managedFields"].([]any)
-	if set := ourSet(list, then["apiVersion"]); set != nil {
+	if set := ourSet(object.List(object.Dict(then, "metadata"), "managedFields"), then["apiVersion"]); set != nil {
 		// Without a time: the object itself was not changed by us.
 		over.ours = map[string]any{
 			"manager": live.Manager, "operation": "Apply", "apiVersion": then["apiVersion"], "fieldsType": "FieldsV1", "fieldsV1": set,
@@ -95,31 +87,25 @@ func (o *Takeover) patch(have map[string]any) []operation {
 	entries, _ := inherited(have, o.migrate, o.how.Manager)
 	kept := make([]any, 0, len(entries)+1)
 	for _, e := range entries {
-		entry, _ := e.(map[string]any)
-		sub, _ := entry["subresource"].(string)
-		if entry["manager"] != live.Manager || entry["operation"] != "Apply" || sub != "" {
+		if entry, _ := e.(map[string]any); !object.AppliedBy(entry, live.Manager) {
 			kept = append(kept, e)
 		}
 	}
 	if o.ours != nil {
 		kept = append(kept, o.ours)
 	}
-	meta, _ := have["metadata"].(map[string]any)
 	return []operation{
 		{Op: "add", Path: "/metadata/managedFields", Value: kept},
-		{Op: "replace", Path: "/metadata/resourceVersion", Value: meta["resourceVersion"]},
+		{Op: "replace", Path: "/metadata/resourceVersion", Value: object.Dict(have, "metadata")["resourceVersion"]},
 	}
 }
 
 // From names the field managers whose fields pass, sorted.
 func (o *Takeover) From() []string {
-	meta, _ := o.have["metadata"].(map[string]any)
-	list, _ := meta["managedFields"].([]any)
 	names := map[string]bool{}
-	for _, e := range list {
-		entry, _ := e.(map[string]any)
-		if name, _ := entry["manager"].(string); live.Inherits(entry, o.migrate, o.how.Manager) {
-			names[name] = true
+	for entry := range object.Managed(o.have) {
+		if live.Inherits(entry, o.migrate, o.how.Manager) {
+			names[object.Text(entry, "manager")] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(names))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,7 +115,7 @@ func hasAll(fields map[string]any, keys value.FieldList) bool {
 // watch event costs, and what is kept of 1,000 objects of 20 shapes.
 func BenchmarkFieldSets(b *testing.B) {
 	obj := threeManagers(b, "app")
-	entries := managed(obj)
+	entries := slices.Collect(object.Managed(obj))
 	set, _ := entries[0]["fieldsV1"].(map[string]any)
 	other, _ := entries[2]["fieldsV1"].(map[string]any)
 	fields, paths := internFields(set), pathSet(b, set)
@@ -138,7 +139,7 @@ func BenchmarkFieldSets(b *testing.B) {
 	}
 	objects := make([]map[string]any, 1000)
 	for i := range objects {
-		objects[i], _ = managed(threeManagers(b, "app"+strings.Repeat("x", i%20)))[0]["fieldsV1"].(map[string]any)
+		objects[i], _ = slices.Collect(object.Managed(threeManagers(b, "app"+strings.Repeat("x", i%20))))[0]["fieldsV1"].(map[string]any)
 	}
 	keep(b, "keep/ours", objects, internFields)
 	keep(b, "keep/fieldpath", objects, func(set map[string]any) *fieldpath.Set { return pathSet(b, set) })

@@ -45,39 +45,25 @@ func (f Fields) Empty() bool {
 // it; Whole when it was applied at another version than obj is at. The second result is false when the manager has
 // never applied the object.
 func OwnedFields(obj map[string]any, manager string) (Fields, bool) {
-	meta, _ := obj["metadata"].(map[string]any)
-	entries, _ := meta["managedFields"].([]any)
-	for _, e := range entries {
-		entry, _ := e.(map[string]any)
-		if entry["manager"] != manager || entry["operation"] != "Apply" {
-			continue
-		}
-		if sub, _ := entry["subresource"].(string); sub != "" {
+	for entry := range object.Managed(obj) {
+		if !object.AppliedBy(entry, manager) {
 			continue
 		}
 		if entry["apiVersion"] != obj["apiVersion"] {
 			return Whole(), true
 		}
-		set, _ := entry["fieldsV1"].(map[string]any)
-		return internFields(set), true
+		return internFields(object.Dict(entry, "fieldsV1")), true
 	}
 	return Fields{}, false
 }
 
 // AppliedAt returns when manager last changed obj by server-side apply, in seconds since 1970; 0 when it never did.
 func AppliedAt(obj map[string]any, manager string) int64 {
-	meta, _ := obj["metadata"].(map[string]any)
-	entries, _ := meta["managedFields"].([]any)
-	for _, e := range entries {
-		entry, _ := e.(map[string]any)
-		if entry["manager"] != manager || entry["operation"] != "Apply" {
+	for entry := range object.Managed(obj) {
+		if !object.AppliedBy(entry, manager) {
 			continue
 		}
-		if sub, _ := entry["subresource"].(string); sub != "" {
-			continue
-		}
-		text, _ := entry["time"].(string)
-		if at, err := time.Parse(time.RFC3339, text); err == nil {
+		if at, err := time.Parse(time.RFC3339, object.Text(entry, "time")); err == nil {
 			return at.Unix()
 		}
 	}
@@ -166,7 +152,7 @@ func declared(obj map[string]any) map[string]any {
 			out[k] = v
 		}
 	}
-	meta, _ := obj["metadata"].(map[string]any)
+	meta := object.Dict(obj, "metadata")
 	out["labels"], out["annotations"] = meta["labels"], meta["annotations"]
 	return out
 }

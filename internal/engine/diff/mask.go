@@ -49,7 +49,7 @@ func Mask(desired, live map[string]any, hidden []string) (maskedDesired, maskedL
 }
 
 func isSecret(obj map[string]any) bool {
-	return stringAt(obj, "kind") == "Secret" && groupOf(stringAt(obj, "apiVersion")) == ""
+	return object.Text(obj, "kind") == "Secret" && groupOf(object.Text(obj, "apiVersion")) == ""
 }
 
 // secretView is one Secret while it is masked.
@@ -78,9 +78,7 @@ func (m masker) view(obj map[string]any) *secretView {
 }
 
 func (v *secretView) notes() map[string]any {
-	meta, _ := v.obj["metadata"].(map[string]any)
-	notes, _ := meta["annotations"].(map[string]any)
-	return notes
+	return object.Dict(object.Dict(v.obj, "metadata"), "annotations")
 }
 
 // decodeBefore reads the last-applied annotation, unless it is to be hidden whole.

@@ -35,8 +35,8 @@ func Normalize(obj map[string]any, opts CompareOptions) map[string]any {
 	if obj == nil {
 		return nil
 	}
-	group, _ := object.SplitAPIVersion(stringAt(obj, "apiVersion"))
-	n := normalizer{kind: stringAt(obj, "kind"), builtIn: servedByKubernetes(group)}
+	group, _ := object.SplitAPIVersion(object.Text(obj, "apiVersion"))
+	n := normalizer{kind: object.Text(obj, "kind"), builtIn: servedByKubernetes(group)}
 	if n.builtIn && group == "" && (n.kind == "Secret" || n.kind == "ConfigMap") {
 		obj = shallow(obj)
 		foldSecret(obj, n.kind)
@@ -248,11 +248,6 @@ func servedByKubernetes(group string) bool {
 		return true
 	}
 	return false
-}
-
-func stringAt(m map[string]any, key string) string {
-	s, _ := m[key].(string)
-	return s
 }
 
 func shallow(m map[string]any) map[string]any {

@@ -1,6 +1,10 @@
 package diff
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+)
 
 // Result is a comparison for people: two documents, and whether they differ in what counts.
 type Result struct {
@@ -34,7 +38,7 @@ func Compare(desired, live map[string]any, opts CompareOptions) Result {
 		return Result{Modified: true, Predicted: want}
 	}
 	before, partial := applied(live, opts)
-	m := merger{custom: !servedByKubernetes(groupOf(stringAt(desired, "apiVersion"))), partial: partial}
+	m := merger{custom: !servedByKubernetes(groupOf(object.Text(desired, "apiVersion"))), partial: partial}
 	predicted := m.fields(want, have, before)
 	serviceDefaults(predicted)
 	serviceDefaults(have)
@@ -49,7 +53,7 @@ func Compare(desired, live map[string]any, opts CompareOptions) Result {
 // out of its manifest, and would otherwise be shown without a type.
 func serviceDefaults(obj map[string]any) {
 	spec, ok := obj["spec"].(map[string]any)
-	if !ok || stringAt(obj, "kind") != "Service" || stringAt(obj, "apiVersion") != "v1" {
+	if !ok || object.Text(obj, "kind") != "Service" || object.Text(obj, "apiVersion") != "v1" {
 		return
 	}
 	if spec = shallow(spec); spec["type"] == nil {
@@ -76,9 +80,7 @@ func applied(live map[string]any, opts CompareOptions) (before map[string]any, p
 			return pruneEmpty(Normalize(values, opts)), true
 		}
 	}
-	meta, _ := live["metadata"].(map[string]any)
-	annotations, _ := meta["annotations"].(map[string]any)
-	raw := stringAt(annotations, lastApplied)
+	raw := object.Annotation(live, lastApplied)
 	if raw == "" || len(raw) > maxLastApplied {
 		return nil, false
 	}

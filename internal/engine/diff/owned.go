@@ -3,23 +3,22 @@ package diff
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // ownedSets returns the fields that manager owns by apply, in the format fieldsV1, and those of every other owner. The
 // first is nil where manager has not applied obj at the version that obj is at.
 func ownedSets(obj map[string]any, manager string) (mine map[string]any, others []map[string]any) {
-	meta, _ := obj["metadata"].(map[string]any)
-	entries, _ := meta["managedFields"].([]any)
-	for _, e := range entries {
-		entry, _ := e.(map[string]any)
-		version := stringAt(entry, "apiVersion")
-		if version != "" && version != stringAt(obj, "apiVersion") || stringAt(entry, "subresource") != "" {
+	for entry := range object.Managed(obj) {
+		version := object.Text(entry, "apiVersion")
+		if version != "" && version != object.Text(obj, "apiVersion") || object.Text(entry, "subresource") != "" {
 			continue
 		}
 		set, _ := entry["fieldsV1"].(map[string]any)
 		switch {
 		case set == nil:
-		case stringAt(entry, "manager") == manager && stringAt(entry, "operation") == "Apply":
+		case object.AppliedBy(entry, manager):
 			mine = set
 		default:
 			others = append(others, set)

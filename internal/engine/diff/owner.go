@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // Owner is a field manager that has set a field.
@@ -53,12 +55,12 @@ func (p FieldPath) String() string {
 // below the field counts too; a field that live does not have has no owners.
 func Owners(live map[string]any, path FieldPath) []Owner {
 	var out []Owner
-	for _, entry := range managed(live) {
+	for entry := range object.Managed(live) {
 		set, _ := entry["fieldsV1"].(map[string]any)
 		if len(set) > 0 && setHas(set, path) {
 			out = append(out, Owner{
-				Manager: stringAt(entry, "manager"), Operation: stringAt(entry, "operation"),
-				Subresource: stringAt(entry, "subresource"), Since: stringAt(entry, "time"),
+				Manager: object.Text(entry, "manager"), Operation: object.Text(entry, "operation"),
+				Subresource: object.Text(entry, "subresource"), Since: object.Text(entry, "time"),
 			})
 		}
 	}

@@ -48,23 +48,10 @@ type Holder struct {
 // Holders lists the field managers of a live object.
 func Holders(obj map[string]any) []Holder {
 	var out []Holder
-	for _, entry := range managed(obj) {
+	for entry := range object.Managed(obj) {
 		set, _ := entry["fieldsV1"].(map[string]any)
-		if name := stringAt(entry, "manager"); name != "" && len(set) > 0 {
+		if name := object.Text(entry, "manager"); name != "" && len(set) > 0 {
 			out = append(out, Holder{Manager: name, Fields: internFields(set)})
-		}
-	}
-	return out
-}
-
-// managed are the entries of metadata.managedFields that can be read.
-func managed(obj map[string]any) []map[string]any {
-	meta, _ := obj["metadata"].(map[string]any)
-	entries, _ := meta["managedFields"].([]any)
-	out := make([]map[string]any, 0, len(entries))
-	for _, e := range entries {
-		if entry, ok := e.(map[string]any); ok {
-			out = append(out, entry)
 		}
 	}
 	return out
@@ -77,9 +64,9 @@ func (r *Rules) Of(live map[string]any) *Rules {
 		return r
 	}
 	union := map[string]any{}
-	for _, entry := range managed(live) {
+	for entry := range object.Managed(live) {
 		set, _ := entry["fieldsV1"].(map[string]any)
-		if len(set) > 0 && slices.Contains(r.managers, stringAt(entry, "manager")) {
+		if len(set) > 0 && slices.Contains(r.managers, object.Text(entry, "manager")) {
 			union = unite(union, set)
 		}
 	}
@@ -181,8 +168,8 @@ func (r *Rules) complain(e *jq.Path, err error) {
 }
 
 func isAggregated(obj map[string]any) bool {
-	return stringAt(obj, "kind") == "ClusterRole" && obj["aggregationRule"] != nil &&
-		groupOf(stringAt(obj, "apiVersion")) == "rbac.authorization.k8s.io"
+	return object.Text(obj, "kind") == "ClusterRole" && obj["aggregationRule"] != nil &&
+		groupOf(object.Text(obj, "apiVersion")) == "rbac.authorization.k8s.io"
 }
 
 // without removes what a JSON pointer points at, and reports whether there was something.

@@ -8,6 +8,8 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/cel-go/interpreter"
+
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // objectNames are the names that every expression knows, whatever the object holds.
@@ -36,11 +38,11 @@ func (s *subject) field(name string) any {
 	case "meta":
 		return s.obj["metadata"]
 	case "name", "generation", "annotations", "labels":
-		return dict(s.obj, "metadata")[name]
+		return object.Dict(s.obj, "metadata")[name]
 	case "deleting":
 		return deleting(s.obj)
 	case "conditions":
-		return dict(s.obj, "status")["conditions"]
+		return object.Dict(s.obj, "status")["conditions"]
 	}
 	return nil
 }

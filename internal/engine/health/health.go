@@ -141,8 +141,8 @@ func leaving(group, kind string) Result {
 }
 
 func groupKind(obj map[string]any) (group, kind string) {
-	group, _ = object.SplitAPIVersion(text(obj, "apiVersion"))
-	return group, text(obj, "kind")
+	group, _ = object.SplitAPIVersion(object.Text(obj, "apiVersion"))
+	return group, object.Text(obj, "kind")
 }
 
 func assessment(group, kind string) func(map[string]any) Result {
@@ -213,9 +213,9 @@ func appsAssessment(kind string) func(map[string]any) Result {
 }
 
 func deleting(obj map[string]any) bool {
-	meta := dict(obj, "metadata")
+	meta := object.Dict(obj, "metadata")
 	if at, ok := meta["deletionTimestamp"]; !ok || at == nil || at == "" {
 		return false
 	}
-	return !slices.Contains(list(meta, "finalizers"), any(hookFinalizer))
+	return !slices.Contains(object.List(meta, "finalizers"), any(hookFinalizer))
 }

@@ -3,10 +3,12 @@ package health
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 func volumeClaim(obj map[string]any) Result {
-	switch text(dict(obj, "status"), "phase") {
+	switch object.Text(object.Dict(obj, "status"), "phase") {
 	case "Bound":
 		return Result{Status: Healthy}
 	case "Pending":
@@ -19,26 +21,26 @@ func volumeClaim(obj map[string]any) Result {
 
 // service is Healthy unless it waits for the address of a load balancer.
 func service(obj map[string]any) Result {
-	if text(dict(obj, "spec"), "type") == "LoadBalancer" {
+	if object.Text(object.Dict(obj, "spec"), "type") == "LoadBalancer" {
 		return ingress(obj)
 	}
 	return Result{Status: Healthy}
 }
 
 func ingress(obj map[string]any) Result {
-	if len(list(dict(dict(obj, "status"), "loadBalancer"), "ingress")) > 0 {
+	if len(object.List(object.Dict(object.Dict(obj, "status"), "loadBalancer"), "ingress")) > 0 {
 		return Result{Status: Healthy}
 	}
 	return Result{Status: Progressing}
 }
 
 func apiService(obj map[string]any) Result {
-	c := condition(dict(obj, "status"), "Available")
+	c := condition(object.Dict(obj, "status"), "Available")
 	if c == nil {
 		return Result{Status: Progressing, Message: "Waiting to be processed"}
 	}
-	r := Result{Status: Progressing, Message: text(c, "reason") + ": " + text(c, "message")}
-	if text(c, "status") == "True" {
+	r := Result{Status: Progressing, Message: object.Text(c, "reason") + ": " + object.Text(c, "message")}
+	if object.Text(c, "status") == "True" {
 		r.Status = Healthy
 	}
 	return r
@@ -46,22 +48,22 @@ func apiService(obj map[string]any) Result {
 
 // resourceDefinition asks of a CustomResourceDefinition what a custom resource needs: that its names are served.
 func resourceDefinition(obj map[string]any) Result {
-	status := dict(obj, "status")
-	if len(list(status, "conditions")) == 0 {
+	status := object.Dict(obj, "status")
+	if len(object.List(status, "conditions")) == 0 {
 		return Result{Status: Progressing, Message: "Status conditions not found"}
 	}
 	established := false
-	for _, item := range list(status, "conditions") {
+	for _, item := range object.List(status, "conditions") {
 		c, _ := item.(map[string]any)
-		is := text(c, "status")
-		switch name := text(c, "type"); {
+		is := object.Text(c, "status")
+		switch name := object.Text(c, "type"); {
 		case name == "Terminating" && is == "True":
-			return Result{Status: Progressing, Message: "CRD is terminating: " + text(c, "message")}
+			return Result{Status: Progressing, Message: "CRD is terminating: " + object.Text(c, "message")}
 		case name == "NamesAccepted" && is == "False":
-			return Result{Status: Degraded, Message: "CRD names have not been accepted: " + text(c, "message")}
+			return Result{Status: Degraded, Message: "CRD names have not been accepted: " + object.Text(c, "message")}
 		case name == "NonStructuralSchema" && is == "True":
-			return Result{Status: Degraded, Message: "Schema violations found: " + text(c, "message")}
-		case name == "Established" && is != "True" && text(c, "reason") == "Installing":
+			return Result{Status: Degraded, Message: "Schema violations found: " + object.Text(c, "message")}
+		case name == "Established" && is != "True" && object.Text(c, "reason") == "Installing":
 			return Result{Status: Progressing, Message: "CRD is being installed"}
 		case name == "Established" && is == "True":
 			established = true
@@ -76,10 +78,10 @@ func resourceDefinition(obj map[string]any) Result {
 // disruptionBudget takes too few pods for no fault: a budget may be meant to forbid every disruption.
 func disruptionBudget(obj map[string]any) Result {
 	r := Result{Status: Progressing, Message: "Waiting for status"}
-	for _, item := range list(dict(obj, "status"), "conditions") {
+	for _, item := range object.List(object.Dict(obj, "status"), "conditions") {
 		c, _ := item.(map[string]any)
-		reason := text(c, "reason")
-		if text(c, "status") == "False" && reason != "InsufficientPods" {
+		reason := object.Text(c, "reason")
+		if object.Text(c, "status") == "False" && reason != "InsufficientPods" {
 			return Result{Status: Degraded, Message: "PodDisruptionBudget has " + reason}
 		}
 		r = Result{Status: Healthy, Message: "PodDisruptionBudget has " + reason}
@@ -88,9 +90,9 @@ func disruptionBudget(obj map[string]any) Result {
 }
 
 func workflow(obj map[string]any) Result {
-	status := dict(obj, "status")
-	r := Result{Status: Unknown, Message: text(status, "message")}
-	switch text(status, "phase") {
+	status := object.Dict(obj, "status")
+	r := Result{Status: Unknown, Message: object.Text(status, "message")}
+	switch object.Text(status, "phase") {
 	case "", "Pending", "Running":
 		r.Status = Progressing
 	case "Succeeded":
@@ -111,8 +113,8 @@ type scalerCondition struct{ Type, Status, Reason, Message string }
 
 func autoscaler(obj map[string]any) Result {
 	var conditions []scalerCondition
-	if text(obj, "apiVersion") == "autoscaling/v1" {
-		raw := text(dict(dict(obj, "metadata"), "annotations"), scalerConditions)
+	if object.Text(obj, "apiVersion") == "autoscaling/v1" {
+		raw := object.Text(object.Dict(object.Dict(obj, "metadata"), "annotations"), scalerConditions)
 		if len(raw) > maxConditions {
 			return Result{Status: Unknown, Message: "annotation " + scalerConditions + " is too large to be read"}
 		}
@@ -120,10 +122,10 @@ func autoscaler(obj map[string]any) Result {
 			return Result{Status: Unknown, Message: "annotation " + scalerConditions + " is not a list of conditions"}
 		}
 	} else {
-		for _, item := range list(dict(obj, "status"), "conditions") {
+		for _, item := range object.List(object.Dict(obj, "status"), "conditions") {
 			c, _ := item.(map[string]any)
 			conditions = append(conditions, scalerCondition{
-				Type: text(c, "type"), Status: text(c, "status"), Reason: text(c, "reason"), Message: text(c, "message"),
+				Type: object.Text(c, "type"), Status: object.Text(c, "status"), Reason: object.Text(c, "reason"), Message: object.Text(c, "message"),
 			})
 		}
 	}

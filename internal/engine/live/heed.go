@@ -48,11 +48,11 @@ func (x *index) heed(key object.Key, app string, labels, annotations map[string]
 func (x *index) heeded(key object.Key, obj map[string]any) []Event {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	meta := field(obj, "metadata")
+	meta := object.Dict(obj, "metadata")
 	var events []Event
 	for app, h := range x.heeds[key] {
 		was := h.differs
-		h.seen, h.differs = true, obj != nil && (!has(field(meta, "labels"), h.labels) || !has(field(meta, "annotations"), h.annotations))
+		h.seen, h.differs = true, obj != nil && (!has(object.Dict(meta, "labels"), h.labels) || !has(object.Dict(meta, "annotations"), h.annotations))
 		if h.differs && !was {
 			events = append(events, Event{App: app, Key: key, Why: Drift})
 		}

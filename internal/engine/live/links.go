@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // Bounds of the addresses of one object: how many there are, and how long one is.
@@ -19,8 +20,7 @@ const (
 // links lists the addresses at which people reach an object, as Argo CD does: those of its annotations, and those that an
 // Ingress or a Gateway serves, unless an annotation says that these do not count. They are sorted.
 func links(group, kind string, obj map[string]any) []string {
-	meta, _ := obj["metadata"].(map[string]any)
-	annotations, _ := meta["annotations"].(map[string]any)
+	annotations := object.Dict(object.Dict(obj, "metadata"), "annotations")
 	found := map[string]bool{}
 	add := func(link, address string) {
 		if len(found) < maxLinks && len(link) <= maxLinkLen && isAddress(address) {
@@ -74,34 +74,34 @@ func IsLink(name, value string) bool {
 
 // ingressLinks gives one address for each path of an Ingress. A rule without a host is served at the load balancer.
 func ingressLinks(obj map[string]any, add func(string)) {
-	spec := field(obj, "spec")
+	spec := object.Dict(obj, "spec")
 	balancer := ""
-	for _, at := range items(field(field(obj, "status"), "loadBalancer"), "ingress") {
-		if balancer = word(at, "hostname"); balancer == "" {
-			balancer = word(at, "ip")
+	for _, at := range object.Dicts(object.Dict(object.Dict(obj, "status"), "loadBalancer"), "ingress") {
+		if balancer = object.Text(at, "hostname"); balancer == "" {
+			balancer = object.Text(at, "ip")
 		}
 		if balancer != "" {
 			break
 		}
 	}
-	for _, rule := range items(spec, "rules") {
-		host := word(rule, "host")
+	for _, rule := range object.Dicts(spec, "rules") {
+		host := object.Text(rule, "host")
 		if host == "" {
 			host = balancer
 		}
 		if host == "" {
 			continue
 		}
-		for _, path := range items(field(rule, "http"), "paths") {
-			add(ingressScheme(spec, host) + "://" + host + strings.TrimSuffix(word(path, "path"), "*"))
+		for _, path := range object.Dicts(object.Dict(rule, "http"), "paths") {
+			add(ingressScheme(spec, host) + "://" + host + strings.TrimSuffix(object.Text(path, "path"), "*"))
 		}
 	}
 }
 
 // ingressScheme is https for every host as soon as the Ingress has a certificate.
 func ingressScheme(spec map[string]any, host string) string {
-	for _, tls := range items(spec, "tls") {
-		if tls["secretName"] != nil || word(tls, "host") == host {
+	for _, tls := range object.Dicts(spec, "tls") {
+		if tls["secretName"] != nil || object.Text(tls, "host") == host {
 			return "https"
 		}
 	}
@@ -111,19 +111,19 @@ func ingressScheme(spec map[string]any, host string) string {
 // gatewayLinks gives the addresses of the listeners of a Gateway. One without a host name is served at all addresses.
 func gatewayLinks(obj map[string]any, add func(string)) {
 	var everywhere []string
-	for _, at := range items(field(obj, "status"), "addresses") {
-		switch word(at, "type") {
+	for _, at := range object.Dicts(object.Dict(obj, "status"), "addresses") {
+		switch object.Text(at, "type") {
 		case "Hostname", "IPAddress", "":
-			everywhere = append(everywhere, word(at, "value"))
+			everywhere = append(everywhere, object.Text(at, "value"))
 		}
 	}
-	for _, listener := range items(field(obj, "spec"), "listeners") {
+	for _, listener := range object.Dicts(object.Dict(obj, "spec"), "listeners") {
 		scheme, usual := "http", int64(80)
-		if protocol := word(listener, "protocol"); protocol == "HTTPS" || protocol == "TLS" {
+		if protocol := object.Text(listener, "protocol"); protocol == "HTTPS" || protocol == "TLS" {
 			scheme, usual = "https", 443
 		}
 		hosts := everywhere
-		if host := word(listener, "hostname"); host != "" && host != "*" {
+		if host := object.Text(listener, "hostname"); host != "" && host != "*" {
 			hosts = []string{host}
 		}
 		port, _ := listener["port"].(int64)
@@ -134,26 +134,4 @@ func gatewayLinks(obj map[string]any, add func(string)) {
 			add(scheme + "://" + host)
 		}
 	}
-}
-
-// field, items and word read fields of which any may have another type.
-func field(of map[string]any, name string) map[string]any {
-	out, _ := of[name].(map[string]any)
-	return out
-}
-
-func items(of map[string]any, name string) []map[string]any {
-	list, _ := of[name].([]any)
-	out := make([]map[string]any, 0, len(list))
-	for _, one := range list {
-		if item, ok := one.(map[string]any); ok {
-			out = append(out, item)
-		}
-	}
-	return out
-}
-
-func word(of map[string]any, name string) string {
-	text, _ := of[name].(string)
-	return text
 }

@@ -119,45 +119,38 @@ func (r *Record) Body() map[string]any {
 }
 
 func keyOf(kind object.Kind, obj map[string]any) object.Key {
-	meta, _ := obj["metadata"].(map[string]any)
-	name, _ := meta["name"].(string)
-	namespace, _ := meta["namespace"].(string)
-	return object.Key{Group: kind.Group, Kind: kind.Kind, Namespace: namespace, Name: name}
+	meta := object.Dict(obj, "metadata")
+	return object.Key{Group: kind.Group, Kind: kind.Kind, Namespace: object.Text(meta, "namespace"), Name: object.Text(meta, "name")}
 }
 
 // describe reads the facts of an object into a fresh Record. Records of untracked objects hold the identity, and
 // whether they have an owner.
 func describe(kind object.Kind, obj map[string]any, tracking object.Tracking) Record {
-	meta, _ := obj["metadata"].(map[string]any)
-	rec := Record{Key: keyOf(kind, obj), Version: resourceVersion(meta)}
-	rec.UID, _ = meta["uid"].(string)
-	annotations, _ := meta["annotations"].(map[string]any)
+	meta := object.Dict(obj, "metadata")
+	rec := Record{Key: keyOf(kind, obj), Version: resourceVersion(meta), UID: object.Text(meta, "uid")}
 	var labelled bool
 	rec.App, labelled = tracking.Owner(obj, rec.Key)
 	rec.App = strings.Clone(rec.App) // what it was cut from need not stay
-	owners, _ := meta["ownerReferences"].([]any)
-	rec.Owned = len(owners) > 0 || labelled && copied(rec.Key)
+	rec.Owned = len(object.List(meta, "ownerReferences")) > 0 || labelled && copied(rec.Key)
 	if rec.App == "" {
 		rec.Owned = rec.Owned || made(rec.Key, obj)
 		return rec
 	}
 	_, rec.Deleting = meta["deletionTimestamp"]
-	compare, _ := annotations["argocd.argoproj.io/compare-options"].(string)
 	options := object.OptionsOf(obj)
 	rec.Prune, rec.Delete, rec.PruneLast = options.Prune, options.Delete, options.PruneLast.Is()
-	if policy, _ := annotations["helm.sh/resource-policy"].(string); hasOption(policy, "keep") { // by Helm it stays, whatever the sync options say
+	if hasOption(object.Annotation(obj, "helm.sh/resource-policy"), "keep") { // by Helm it stays, whatever the sync options say
 		rec.Prune, rec.Delete = object.ConsentDenied, object.ConsentDenied
 	}
-	rec.Replace, rec.Force, rec.Inherits = options.Replace, options.Force, inherits(meta)
+	rec.Replace, rec.Force, rec.Inherits = options.Replace, options.Force, inherits(obj)
 	rec.Wave, rec.Hook = object.WaveOf(obj), object.IsHook(obj)
 	if rec.Hook {
 		rec.HookRun = HashRun(object.Annotation(obj, v1alpha1.AnnotationHookRun))
 	}
-	finalizers, _ := meta["finalizers"].([]any)
-	rec.Finalizer = slices.Contains(finalizers, any(v1alpha1.FinalizerHook))
+	rec.Finalizer = slices.Contains(object.List(meta, "finalizers"), any(v1alpha1.FinalizerHook))
 	rec.Behind = behind(obj, meta)
-	rec.IgnoreExtra = hasOption(compare, "IgnoreExtraneous")
-	rec.IgnoreHealth = annotations["argocd.argoproj.io/ignore-healthcheck"] == "true"
+	rec.IgnoreExtra = hasOption(object.Annotation(obj, "argocd.argoproj.io/compare-options"), "IgnoreExtraneous")
+	rec.IgnoreHealth = object.Annotation(obj, "argocd.argoproj.io/ignore-healthcheck") == "true"
 	rec.AppliedAt = diff.AppliedAt(obj, Manager)
 	rec.Health, rec.Assessed = health.Assess(obj)
 	rec.Shown = shownOf(kind, obj)
@@ -174,8 +167,7 @@ func HashRun(text string) uint64 {
 
 // behind reports whether the controller of an object has not seen its newest spec, where the object tells.
 func behind(obj, meta map[string]any) bool {
-	status, _ := obj["status"].(map[string]any)
-	seen, ok := status["observedGeneration"].(int64)
+	seen, ok := object.Dict(obj, "status")["observedGeneration"].(int64)
 	generation, _ := meta["generation"].(int64)
 	return ok && seen < generation
 }
@@ -216,26 +208,23 @@ func content(obj map[string]any) []byte {
 }
 
 func resourceVersion(meta map[string]any) uint64 {
-	text, _ := meta["resourceVersion"].(string)
-	v, _ := strconv.ParseUint(text, 10, 64)
+	v, _ := strconv.ParseUint(object.Text(meta, "resourceVersion"), 10, 64)
 	return v
 }
 
 // images lists the container images of a workload: those of its pod template, or of the pod itself.
 func images(obj map[string]any) []string {
-	spec, _ := obj["spec"].(map[string]any)
+	spec := object.Dict(obj, "spec")
 	if job, ok := spec["jobTemplate"].(map[string]any); ok {
-		spec, _ = job["spec"].(map[string]any)
+		spec = object.Dict(job, "spec")
 	}
 	if template, ok := spec["template"].(map[string]any); ok {
-		spec, _ = template["spec"].(map[string]any)
+		spec = object.Dict(template, "spec")
 	}
 	var out []string
 	for _, field := range []string{"initContainers", "containers"} {
-		list, _ := spec[field].([]any)
-		for _, c := range list {
-			container, _ := c.(map[string]any)
-			if image, _ := container["image"].(string); image != "" {
+		for _, container := range object.Dicts(spec, field) {
+			if image := object.Text(container, "image"); image != "" {
 				out = append(out, image)
 			}
 		}

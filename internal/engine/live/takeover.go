@@ -1,5 +1,7 @@
 package live
 
+import "github.com/slipway-gitops/slipway/internal/engine/object"
+
 // Field managers whose fields pass to us when we write an object that they wrote before.
 const (
 	// Replacer is the manager under which the engine writes whole objects (the sync option Replace). It is not Manager:
@@ -13,7 +15,7 @@ const (
 // where they are, they would outlive their manifest. clientSide includes what was written by client-side apply; manager
 // names one more of that kind, or is empty.
 func Inherits(entry map[string]any, clientSide bool, manager string) bool {
-	if sub, _ := entry["subresource"].(string); sub != "" {
+	if object.Text(entry, "subresource") != "" {
 		return false
 	}
 	name, _ := entry["manager"].(string)
@@ -26,11 +28,10 @@ func Inherits(entry map[string]any, clientSide bool, manager string) bool {
 	return false
 }
 
-// inherits reports whether any entry in the metadata of an object passes to us.
-func inherits(meta map[string]any) bool {
-	entries, _ := meta["managedFields"].([]any)
-	for _, e := range entries {
-		if entry, ok := e.(map[string]any); ok && Inherits(entry, true, "") {
+// inherits reports whether any fields of an object pass to us.
+func inherits(obj map[string]any) bool {
+	for entry := range object.Managed(obj) {
+		if Inherits(entry, true, "") {
 			return true
 		}
 	}

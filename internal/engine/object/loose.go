@@ -1,5 +1,7 @@
 package object
 
+import "iter"
+
 // What follows reads fields of objects from a cluster or from Git, which may have any type: what has another one than expected
 // is as if it were not there.
 
@@ -45,6 +47,8 @@ func Number(from map[string]any, field string) (n int64, ok bool) {
 		return v, true
 	case int:
 		return int64(v), true
+	case int32:
+		return int64(v), true
 	case float64:
 		return int64(v), true
 	}
@@ -68,4 +72,20 @@ func Float(v any) (float64, bool) {
 		return float64(n), true
 	}
 	return 0, false
+}
+
+// Managed yields the entries of an object's metadata.managedFields.
+func Managed(obj map[string]any) iter.Seq[map[string]any] {
+	return func(yield func(map[string]any) bool) {
+		for _, e := range List(Dict(obj, "metadata"), "managedFields") {
+			if entry, ok := e.(map[string]any); ok && !yield(entry) {
+				return
+			}
+		}
+	}
+}
+
+// AppliedBy reports whether an entry of Managed is of what a manager has applied, subresources aside.
+func AppliedBy(entry map[string]any, manager string) bool {
+	return entry["manager"] == manager && entry["operation"] == "Apply" && Text(entry, "subresource") == ""
 }

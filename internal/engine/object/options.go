@@ -118,7 +118,7 @@ func (o *Options) add(option string, app bool) {
 		}
 	}
 	if !ok && len(o.Unknown) < maxUnknown {
-		o.Unknown = append(o.Unknown, shorten(option))
+		o.Unknown = append(o.Unknown, Clip(option, maxUnknownLen))
 	}
 }
 
@@ -181,13 +181,6 @@ func (c *Consent) read(value string) bool {
 	}
 	*c = c.Or(read)
 	return read != ConsentUnset
-}
-
-func shorten(option string) string {
-	if len(option) <= maxUnknownLen {
-		return option
-	}
-	return strings.ToValidUTF8(option[:maxUnknownLen], "") + "…"
 }
 
 // Over returns the options of an object within an Application: its own go before the Application's. Unknown is the

@@ -87,9 +87,7 @@ func (t Tracking) Owner(obj map[string]any, k Key) (app string, byLabel bool) {
 	if t.Method != v1alpha1.TrackingLabel || installation != "" && installation != t.Installation {
 		return "", false
 	}
-	meta, _ := obj["metadata"].(map[string]any)
-	labels, _ := meta["labels"].(map[string]any)
-	app, _ = labels[t.label()].(string)
+	app = Text(Dict(Dict(obj, "metadata"), "labels"), t.label())
 	return app, app != ""
 }
 
@@ -133,8 +131,8 @@ func (t Tracking) Lean(want, have map[string]any) map[string]any {
 
 // without returns obj without one label or annotation, and without the map that held nothing else.
 func without(obj map[string]any, field, name string) map[string]any {
-	meta, _ := obj["metadata"].(map[string]any)
-	values, _ := meta[field].(map[string]any)
+	meta := Dict(obj, "metadata")
+	values := Dict(meta, field)
 	if _, ok := values[name]; !ok {
 		return obj
 	}
@@ -168,10 +166,7 @@ func InstanceName(namespace, name, controllerNamespace string) string {
 
 // Annotation returns one annotation of an object tree, "" when absent.
 func Annotation(obj map[string]any, name string) string {
-	meta, _ := obj["metadata"].(map[string]any)
-	annotations, _ := meta["annotations"].(map[string]any)
-	v, _ := annotations[name].(string)
-	return v
+	return Text(Dict(Dict(obj, "metadata"), "annotations"), name)
 }
 
 // SetAnnotation sets one annotation of an object tree.
@@ -179,9 +174,7 @@ func SetAnnotation(obj map[string]any, name, value string) { setMeta(obj, "annot
 
 // DropAnnotation removes one annotation of an object tree, whatever its value is.
 func DropAnnotation(obj map[string]any, name string) {
-	meta, _ := obj["metadata"].(map[string]any)
-	annotations, _ := meta["annotations"].(map[string]any)
-	delete(annotations, name)
+	delete(Dict(Dict(obj, "metadata"), "annotations"), name)
 }
 
 // setMeta sets one label or annotation.

@@ -116,9 +116,7 @@ func Unknown(err error) bool {
 }
 
 func generateName(obj map[string]any) string {
-	meta, _ := obj["metadata"].(map[string]any)
-	name, _ := meta["generateName"].(string)
-	return name
+	return object.Text(object.Dict(obj, "metadata"), "generateName")
 }
 
 // optionsOf reads an object's sync options; nil when it has none.
@@ -151,8 +149,7 @@ func Defined(objects []object.Manifest) map[object.Kind]bool {
 		if err != nil {
 			continue
 		}
-		spec, _ := obj["spec"].(map[string]any)
-		out[defines(obj, o.Key)] = spec["scope"] == "Namespaced"
+		out[defines(obj, o.Key)] = object.Dict(obj, "spec")["scope"] == "Namespaced"
 	}
 	return out
 }
@@ -169,9 +166,6 @@ func defines(obj map[string]any, key object.Key) object.Kind {
 	if key.Kind != kindDefinition {
 		return object.Kind{}
 	}
-	spec, _ := obj["spec"].(map[string]any)
-	names, _ := spec["names"].(map[string]any)
-	group, _ := spec["group"].(string)
-	kind, _ := names["kind"].(string)
-	return object.Kind{Group: group, Kind: kind}
+	spec := object.Dict(obj, "spec")
+	return object.Kind{Group: object.Text(spec, "group"), Kind: object.Text(object.Dict(spec, "names"), "kind")}
 }

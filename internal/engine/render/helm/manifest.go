@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -40,7 +41,7 @@ func (j *job) collect(c loaded, files map[string]string) (manifests, error) {
 	ranks := installRanks(j.helm.installOrder())
 	var plain, hooks []part
 	var total int64
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		text := files[name]
 		if strings.HasSuffix(name, "NOTES.txt") || strings.HasPrefix(path.Base(name), "_") || strings.TrimSpace(text) == "" {
 			continue
@@ -116,9 +117,7 @@ func (j *job) classify(p part) (keep, hook bool) {
 	if err != nil {
 		return true, false
 	}
-	meta, _ := obj["metadata"].(map[string]any)
-	annotations, _ := meta["annotations"].(map[string]any)
-	value, ok := annotations[hookAnnotation].(string)
+	value, ok := object.Dict(object.Dict(obj, "metadata"), "annotations")[hookAnnotation].(string)
 	if !ok {
 		return true, false
 	}
