@@ -10,8 +10,14 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 )
 
+// difference explains objects that are not as Git has them.
+type difference struct{ *teller }
+
+// ailment explains objects that are not healthy.
+type ailment struct{ *teller }
+
 // differs says why objects that are not as Git says are left like that.
-func (t *teller) differs() {
+func (t difference) differs() {
 	if t.settled || t.app.Status.Sync.Status != v1alpha1.SyncStatusOutOfSync {
 		return
 	}
@@ -64,7 +70,7 @@ func (t *teller) differs() {
 }
 
 // unprunable is the reason for objects that a sync leaves.
-func (t *teller) unprunable(extra []v1alpha1.ResourceStatus) Reason {
+func (t difference) unprunable(extra []v1alpha1.ResourceStatus) Reason {
 	return Reason{
 		Code: PruneForbidden, What: "objects are there that Git does not have any more, and must not be pruned", Why: t.compared(extra) + "; sync option Prune=false, or the agent has not come to it",
 		Next: "delete them with kubectl, or put them back into Git", Objects: namesOf(extra),
@@ -72,13 +78,13 @@ func (t *teller) unprunable(extra []v1alpha1.ResourceStatus) Reason {
 }
 
 // pruned reports whether the last sync deleted what it might.
-func (t *teller) pruned() bool {
+func (t difference) pruned() bool {
 	op := t.app.Status.OperationState
 	return op != nil && op.Operation.Sync != nil && op.Operation.Sync.Prune && len(op.Operation.Sync.Resources) == 0
 }
 
 // shared tells of objects that another Application has as well, and gives the others.
-func (t *teller) shared(changed []v1alpha1.ResourceStatus) []v1alpha1.ResourceStatus {
+func (t difference) shared(changed []v1alpha1.ResourceStatus) []v1alpha1.ResourceStatus {
 	for _, c := range t.conditions(v1alpha1.ConditionSharedResourceWarning) {
 		t.add("", Reason{
 			Code: Shared, What: "an object of it is another application's, too", Why: c.Message, Since: timeOf(c.LastTransitionTime),
@@ -90,7 +96,7 @@ func (t *teller) shared(changed []v1alpha1.ResourceStatus) []v1alpha1.ResourceSt
 }
 
 // compared names objects, and when they were looked at. Since when they differ nobody has noted.
-func (t *teller) compared(resources []v1alpha1.ResourceStatus) string {
+func (t difference) compared(resources []v1alpha1.ResourceStatus) string {
 	out := list(resources)
 	if at := timeOf(t.app.Status.ReconciledAt); !at.IsZero() {
 		out = strings.TrimPrefix(out+"; last compared at "+at.UTC().Format(time.RFC3339), "; ")
@@ -99,7 +105,7 @@ func (t *teller) compared(resources []v1alpha1.ResourceStatus) string {
 }
 
 // split sorts the objects that differ, those left out whose drift is allowed.
-func (t *teller) split() (changed, gone, extra []v1alpha1.ResourceStatus) {
+func (t difference) split() (changed, gone, extra []v1alpha1.ResourceStatus) {
 	allowances, _ := t.allowances()
 	for _, r := range t.app.Status.Resources {
 		left := slices.ContainsFunc(allowances, func(a v1alpha1.Allowance) bool {
@@ -119,7 +125,7 @@ func (t *teller) split() (changed, gone, extra []v1alpha1.ResourceStatus) {
 }
 
 // atSame reports whether the last sync was to what Git says now, and went well.
-func (t *teller) atSame() bool {
+func (t difference) atSame() bool {
 	op := t.app.Status.OperationState
 	if op == nil || op.Phase != v1alpha1.OperationSucceeded || op.SyncResult == nil {
 		return false
@@ -148,7 +154,7 @@ func list(resources []v1alpha1.ResourceStatus) string {
 }
 
 // health says which objects are not healthy.
-func (t *teller) health() {
+func (t ailment) health() {
 	for _, kind := range []struct {
 		status v1alpha1.HealthStatusCode
 		code   Code
@@ -183,7 +189,7 @@ func (t *teller) health() {
 }
 
 // unhealthy tells of each object, or of all in one where there are many. What of the reason is what they all are.
-func (t *teller) unhealthy(bad []v1alpha1.ResourceStatus, like Reason, next func(v1alpha1.ResourceStatus) string) {
+func (t ailment) unhealthy(bad []v1alpha1.ResourceStatus, like Reason, next func(v1alpha1.ResourceStatus) string) {
 	const single = 2
 	for i, r := range bad {
 		since := timeOf(r.Health.LastTransitionTime)
@@ -222,7 +228,7 @@ func describe(r v1alpha1.ResourceStatus) string {
 	return fmt.Sprintf("`kubectl -n %s describe %s %s`", safe(r.Namespace), safe(kind), safe(r.Name))
 }
 
-func (t *teller) repair(r v1alpha1.ResourceStatus) string {
+func (t ailment) repair(r v1alpha1.ResourceStatus) string {
 	if isApplication(r) {
 		return fmt.Sprintf("`slipway app why %s -n %s`", safe(r.Name), safe(r.Namespace))
 	}
@@ -233,7 +239,7 @@ func (t *teller) repair(r v1alpha1.ResourceStatus) string {
 	return out
 }
 
-func (t *teller) bring(v1alpha1.ResourceStatus) string {
+func (t ailment) bring(v1alpha1.ResourceStatus) string {
 	if len(t.bringing()) == 0 {
 		return "it comes with the next sync; " + t.command("wait") + " follows it"
 	}
@@ -241,7 +247,7 @@ func (t *teller) bring(v1alpha1.ResourceStatus) string {
 }
 
 // bringing is what brings what is missing, where it does not come by itself.
-func (t *teller) bringing() []api.WhyAction {
+func (t ailment) bringing() []api.WhyAction {
 	op := t.app.Status.OperationState
 	if t.app.Operation != nil || op != nil && !op.Phase.Completed() || t.app.Spec.SyncPolicy.AutomatedEnabled() {
 		return nil
@@ -253,14 +259,14 @@ func isApplication(r v1alpha1.ResourceStatus) bool {
 	return r.Group == v1alpha1.Group && r.Kind == v1alpha1.KindApplication
 }
 
-func (t *teller) follow(r v1alpha1.ResourceStatus) string {
+func (t ailment) follow(r v1alpha1.ResourceStatus) string {
 	if isApplication(r) {
 		return fmt.Sprintf("`slipway app why %s -n %s`", safe(r.Name), safe(r.Namespace))
 	}
 	return "wait: `slipway app wait " + t.Name + " --healthy`; if it takes too long, " + describe(r)
 }
 
-func (t *teller) resume(r v1alpha1.ResourceStatus) string {
+func (t ailment) resume(r v1alpha1.ResourceStatus) string {
 	return t.instead("resource.actions",
 		fmt.Sprintf("`slipway action list --app %s --resource %s` shows what resumes it", t.Name, word(r.Group, r.Kind, r.Namespace, r.Name)))
 }

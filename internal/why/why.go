@@ -125,7 +125,7 @@ func Explain(f Facts) Answer {
 	t := &teller{Facts: f, app: f.App, used: map[api.ObjectName]bool{}}
 	t.Name, t.Namespace = safe(f.App.Name), safe(f.App.Namespace)
 	for _, tell := range []func(){
-		t.away, t.deletion, t.skipped, t.denied, t.broken, t.operation, t.held, t.pinned, t.failed, t.unseen, t.allowed, t.differs, t.health, t.failing, t.warnings,
+		t.away, t.deletion, t.skipped, t.denied, t.broken, t.operation, t.held, t.pinned, t.failed, t.unseen, t.allowed, difference{t}.differs, ailment{t}.health, t.failing, t.warnings,
 	} {
 		tell()
 	}

@@ -11,34 +11,41 @@ import (
 
 // cluster returns what tells this cluster apart from others: the uid of the namespace kube-system, and where that may not be
 // read, that of the agent's Secret. A Secret that was copied to another cluster has another uid there.
-func (l *Link) cluster(ctx context.Context) (string, error) {
-	l.mu.Lock()
-	known := l.where
-	l.mu.Unlock()
+func (r *registrar) cluster(ctx context.Context) (string, error) {
+	r.mu.Lock()
+	known := r.where
+	r.mu.Unlock()
 	if known != "" {
 		return known, nil
 	}
-	uid, err := l.findCluster(ctx)
+	uid, err := r.findCluster(ctx)
 	if err == nil {
-		l.mu.Lock()
-		l.where = uid
-		l.mu.Unlock()
+		r.mu.Lock()
+		r.where = uid
+		r.mu.Unlock()
 	}
 	return uid, err
 }
 
-func (l *Link) findCluster(ctx context.Context) (string, error) {
-	ns, err := l.cfg.Core.Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+// isNarrow reports whether the agent may not look outside of its namespace.
+func (r *registrar) isNarrow() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.narrow
+}
+
+func (r *registrar) findCluster(ctx context.Context) (string, error) {
+	ns, err := r.cfg.Core.Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
 	if err == nil {
 		return string(ns.UID), nil
 	}
 	if !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) {
 		return "", fmt.Errorf("find out which cluster this is: %w", err) // not another identity for a moment's trouble
 	}
-	l.mu.Lock()
-	l.narrow = apierrors.IsForbidden(err)
-	l.mu.Unlock()
-	secret, err := l.cfg.Core.Secrets(l.cfg.Namespace).Get(ctx, SecretIdentity, metav1.GetOptions{})
+	r.mu.Lock()
+	r.narrow = apierrors.IsForbidden(err)
+	r.mu.Unlock()
+	secret, err := r.cfg.Core.Secrets(r.cfg.Namespace).Get(ctx, SecretIdentity, metav1.GetOptions{})
 	if err != nil {
 		return "", fmt.Errorf("find out which cluster this is: %w", err)
 	}

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -27,6 +29,49 @@ const (
 	readLimit   = 2 * time.Minute
 	changeLimit = 10 * time.Minute
 )
+
+// worker carries commands out: each change once, and so many at a time.
+type worker struct {
+	cfg     Config
+	log     *slog.Logger
+	now     func() time.Time
+	server  *serverClock
+	journal *journal
+	outbox  *outbox
+	running *running
+	heard   *heard
+	rotate  Executor        // of KindRotate, which is the link's own
+	ctx     context.Context // of Run: commands that were begun end with it, not with a session
+	under   sync.WaitGroup  // commands under way
+	reads   chan struct{}   // has one in it for each that is carried out
+	changes chan struct{}
+}
+
+func newWorker(cfg Config, server *serverClock) *worker {
+	w := &worker{
+		cfg: cfg, log: cfg.Log, now: cfg.Now, server: server, outbox: newOutbox(), running: newRunning(), heard: newHeard(),
+		reads: make(chan struct{}, maxAtOnce), changes: make(chan struct{}, maxAtOnce),
+	}
+	if cfg.Core != nil {
+		w.journal = newJournal(cfg.Core.ConfigMaps(cfg.Namespace), cfg.Instance, w.clocks)
+	}
+	return w
+}
+
+// clocks reads the clock on the wall, and the one that nothing sets.
+func (w *worker) clocks() clock.Instant {
+	return clock.Instant{Wall: w.now().Round(0), Ran: clock.Ran()}
+}
+
+// restore puts the results of the journal that the server may not have into the outbox.
+func (w *worker) restore() {
+	if w.cfg.ReadOnly {
+		return
+	}
+	for _, r := range w.journal.untold() {
+		w.outbox.put(r)
+	}
+}
 
 // command takes a Command that came down. It does not block: the connection's other messages wait behind it.
 func (s *session) command(msg *nats.Msg) {
@@ -52,10 +97,8 @@ func (s *session) command(msg *nats.Msg) {
 }
 
 // permit says why a command may not be carried out.
-func (l *Link) permit(cmd agentapi.Command) *agentapi.Error {
-	l.mu.Lock()
-	now := l.now().Add(l.skew)
-	l.mu.Unlock()
+func (w *worker) permit(cmd agentapi.Command) *agentapi.Error {
+	now := w.server.time()
 	switch {
 	case cmd.Deadline.IsZero():
 		return &agentapi.Error{Code: agentapi.CodeInvalid, Message: "the command has no deadline"}
@@ -65,39 +108,39 @@ func (l *Link) permit(cmd agentapi.Command) *agentapi.Error {
 		// Until the clock is there again, it could be sent to the agent again.
 		return &agentapi.Error{Code: agentapi.CodeInvalid, Message: fmt.Sprintf("the deadline %s of the command is more than %s away: "+
 			"correct the clock of the server or of the agent, and send it again", cmd.Deadline.UTC().Format(time.RFC3339), longestDeadline)}
-	case l.cfg.ReadOnly && cmd.Kind.Nature() != agentapi.Reads && cmd.Kind != agentapi.KindResourceLogs && cmd.Kind != agentapi.KindTreeWatch:
+	case w.cfg.ReadOnly && cmd.Kind.Nature() != agentapi.Reads && cmd.Kind != agentapi.KindResourceLogs && cmd.Kind != agentapi.KindTreeWatch:
 		return &agentapi.Error{Code: agentapi.CodePolicy, Message: "the agent is in shadow mode: it writes nothing"}
-	case cmd.Target.Namespace != "" && !l.cfg.Manages(cmd.Target.Namespace):
+	case cmd.Target.Namespace != "" && !w.cfg.Manages(cmd.Target.Namespace):
 		return &agentapi.Error{Code: agentapi.CodeForbidden, Message: fmt.Sprintf("this agent does not manage namespace %.64s: see its --application-namespaces", cmd.Target.Namespace)}
 	case cmd.Judged != nil && len(cmd.Body) > 0 && !strict.IsNormal(cmd.Body):
 		return &agentapi.Error{Code: agentapi.CodeInvalid, Message: "the body of the command is not in the form in which it was judged: update the server"}
 	}
-	return allowed(l.cfg.Policy(), cmd)
+	return allowed(w.cfg.Policy(), cmd)
 }
 
 // read carries out a command that changes nothing, and replies.
 func (s *session) read(cmd agentapi.Command) {
-	l := s.link
-	if !l.firstTime(cmd) || !l.running.begin(cmd.ID, maxRunning) {
+	w := s.link.worker
+	if !w.firstTime(cmd) || !w.running.begin(cmd.ID, maxRunning) {
 		return // it is under way, or there are too many: whoever asked sees that nothing comes
 	}
-	began := l.now()
+	began := w.now()
 	if !s.work(func() {
-		defer l.running.end(cmd.ID)
+		defer w.running.end(cmd.ID)
 		var result agentapi.Result
-		if refusal := l.permit(cmd); refusal != nil {
+		if refusal := w.permit(cmd); refusal != nil {
 			result = failed(cmd.ID, refusal)
 		} else {
 			ctx, cancel := context.WithTimeout(s.ctx, readLimit)
 			defer cancel()
-			if !turn(ctx, l.reads) {
+			if !turn(ctx, w.reads) {
 				return // nobody waits any more
 			}
-			result = l.clean(l.execute(ctx, cmd))
-			<-l.reads
+			result = w.clean(w.execute(ctx, cmd))
+			<-w.reads
 		}
-		result.Finished = l.now()
-		l.cfg.Meter.Command(cmd.Kind, result.Status, result.Finished.Sub(began))
+		result.Finished = w.now()
+		w.cfg.Meter.Command(cmd.Kind, result.Status, result.Finished.Sub(began))
 		parts, err := agentapi.Split(s.epoch, result)
 		if err != nil {
 			result = failed(cmd.ID, &agentapi.Error{Code: agentapi.CodeTooLarge, Message: err.Error()})
@@ -115,40 +158,40 @@ func (s *session) read(cmd agentapi.Command) {
 			}
 		}
 	}) {
-		l.running.end(cmd.ID)
+		w.running.end(cmd.ID)
 	}
 }
 
 // change carries out a command that changes something, once, and puts what came of it into the outbox.
 func (s *session) change(cmd agentapi.Command) {
-	l := s.link
-	if l.outbox.has(cmd.ID) || !l.running.begin(cmd.ID, maxRunning) {
+	w := s.link.worker
+	if w.outbox.has(cmd.ID) || !w.running.begin(cmd.ID, maxRunning) {
 		return // it is under way or told soon; where there are too many, the server sends it again
 	}
-	if l.heard.has(cmd.ID) { // whatever would be allowed by now: the answer was no
-		l.running.end(cmd.ID)
+	if w.heard.has(cmd.ID) { // whatever would be allowed by now: the answer was no
+		w.running.end(cmd.ID)
 		again := failed(cmd.ID, &agentapi.Error{Code: agentapi.CodeInvalid, Message: "the command was refused before: ask again"})
-		again.Finished = l.now()
-		l.outbox.put(again)
+		again.Finished = w.now()
+		w.outbox.put(again)
 		return
 	}
 	if !s.work(func() {
-		defer l.running.end(cmd.ID)
+		defer w.running.end(cmd.ID)
 		// Not the session's context: what was begun goes on without a connection.
-		ctx, cancel := context.WithTimeout(l.ctx, changeLimit)
+		ctx, cancel := context.WithTimeout(w.ctx, changeLimit)
 		defer cancel()
-		if !turn(ctx, l.changes) {
+		if !turn(ctx, w.changes) {
 			return
 		}
-		defer func() { <-l.changes }()
-		if result := l.carryOut(ctx, cmd); result != nil {
-			l.outbox.put(*result)
+		defer func() { <-w.changes }()
+		if result := w.carryOut(ctx, cmd); result != nil {
+			w.outbox.put(*result)
 			if result.Status == agentapi.StatusRefused || result.Status == agentapi.StatusExpired {
-				l.heard.first(cmd) // not in the journal
+				w.heard.first(cmd) // not in the journal
 			}
 		}
 	}) {
-		l.running.end(cmd.ID)
+		w.running.end(cmd.ID)
 	}
 }
 
@@ -164,47 +207,47 @@ func turn(ctx context.Context, places chan struct{}) bool {
 
 // carryOut claims a command, executes it and writes down what came of it. It returns nil where nothing is to be told: it
 // could not be begun and may be sent again.
-func (l *Link) carryOut(ctx context.Context, cmd agentapi.Command) *agentapi.Result {
-	start := l.now()
-	if !l.cfg.ReadOnly {
+func (w *worker) carryOut(ctx context.Context, cmd agentapi.Command) *agentapi.Result {
+	start := w.now()
+	if !w.cfg.ReadOnly {
 		// Before the permission: what was done once keeps its answer, also after its deadline.
-		if r := l.journal.find(cmd.ID); r != nil {
-			return l.journal.answer(cmd.ID, r)
+		if r := w.journal.find(cmd.ID); r != nil {
+			return w.journal.answer(cmd.ID, r)
 		}
 	}
-	if refusal := l.permit(cmd); refusal != nil {
-		l.log.Warn("a command is refused", "command", cmd.ID, "kind", cmd.Kind, "user", cut(cmd.User), "err", refusal)
+	if refusal := w.permit(cmd); refusal != nil {
+		w.log.Warn("a command is refused", "command", cmd.ID, "kind", cmd.Kind, "user", cut(cmd.User), "err", refusal)
 		result := failed(cmd.ID, refusal)
-		result.Finished = l.now()
-		l.cfg.Meter.Command(cmd.Kind, result.Status, result.Finished.Sub(start))
+		result.Finished = w.now()
+		w.cfg.Meter.Command(cmd.Kind, result.Status, result.Finished.Sub(start))
 		return &result
 	}
-	before, err := l.journal.claim(ctx, cmd)
+	before, err := w.journal.claim(ctx, cmd)
 	switch {
 	case errors.Is(err, errJournalFull):
 		result := failed(cmd.ID, &agentapi.Error{Code: agentapi.CodeBusy, Message: err.Error()})
 		return &result
 	case err != nil:
-		l.log.Warn("a command could not be begun; it is begun when it comes again", "command", cmd.ID, "kind", cmd.Kind, "err", err)
+		w.log.Warn("a command could not be begun; it is begun when it comes again", "command", cmd.ID, "kind", cmd.Kind, "err", err)
 		return nil
 	case before != nil:
-		return l.journal.answer(cmd.ID, before)
+		return w.journal.answer(cmd.ID, before)
 	}
-	result := l.clean(l.execute(ctx, cmd))
-	result.Finished = l.now()
+	result := w.clean(w.execute(ctx, cmd))
+	result.Finished = w.now()
 	if len(result.Body) > agentapi.MaxResult {
 		result.Body = nil
 	}
-	if l.ctx.Err() != nil && result.Status == agentapi.StatusFailed {
-		result = *interrupted(cmd.ID, l.now()) // by our own end
+	if w.ctx.Err() != nil && result.Status == agentapi.StatusFailed {
+		result = *interrupted(cmd.ID, w.now()) // by our own end
 	}
-	if err := l.journal.finish(context.WithoutCancel(ctx), result); err != nil {
+	if err := w.journal.finish(context.WithoutCancel(ctx), result); err != nil {
 		// After a restart the agent would say that it does not know. Until then it does.
-		l.log.Warn("the end of a command is not in the journal", "command", cmd.ID, "err", err)
+		w.log.Warn("the end of a command is not in the journal", "command", cmd.ID, "err", err)
 	}
-	l.cfg.Meter.Command(cmd.Kind, result.Status, result.Finished.Sub(start))
-	l.log.Info("command", "command", cmd.ID, "kind", cmd.Kind, "namespace", cmd.Target.Namespace, "name", cmd.Target.Name, "user", cut(cmd.User),
-		"reason", cut(cmd.Reason), "status", result.Status, "message", cut(result.Message), "took", l.now().Sub(start).Round(time.Millisecond).String())
+	w.cfg.Meter.Command(cmd.Kind, result.Status, result.Finished.Sub(start))
+	w.log.Info("command", "command", cmd.ID, "kind", cmd.Kind, "namespace", cmd.Target.Namespace, "name", cmd.Target.Name, "user", cut(cmd.User),
+		"reason", cut(cmd.Reason), "status", result.Status, "message", cut(result.Message), "took", w.now().Sub(start).Round(time.Millisecond).String())
 	return &result
 }
 
@@ -221,17 +264,17 @@ func (j *journal) answer(id string, r *record) *agentapi.Result {
 }
 
 // execute calls the executor of a command. A crash is a failure of this command alone.
-func (l *Link) execute(ctx context.Context, cmd agentapi.Command) (result agentapi.Result) {
+func (w *worker) execute(ctx context.Context, cmd agentapi.Command) (result agentapi.Result) {
 	defer func() {
 		if r := recover(); r != nil {
-			l.log.Error("a command crashed", "command", cmd.ID, "kind", cmd.Kind, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			w.log.Error("a command crashed", "command", cmd.ID, "kind", cmd.Kind, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
 			result = failed(cmd.ID, &agentapi.Error{Code: agentapi.CodeInternal, Message: "the agent has a fault and could not do this; its log says more"})
 			result.Status = agentapi.StatusFailed
 		}
 	}()
-	run := l.cfg.Executors[cmd.Kind]
+	run := w.cfg.Executors[cmd.Kind]
 	if cmd.Kind == agentapi.KindRotate {
-		run = l.rotate
+		run = w.rotate
 	}
 	if run == nil {
 		return failed(cmd.ID, &agentapi.Error{Code: agentapi.CodeUnsupported, Message: fmt.Sprintf("this agent cannot do %.64q: it may be older than the server", cmd.Kind)})
@@ -239,7 +282,7 @@ func (l *Link) execute(ctx context.Context, cmd agentapi.Command) (result agenta
 	body, err := run(ctx, cmd)
 	if err != nil {
 		known := *asError(err)
-		known.Message = l.cfg.RedactText(known.Message) // before it is cut: half a secret is not known
+		known.Message = w.cfg.RedactText(known.Message) // before it is cut: half a secret is not known
 		return failed(cmd.ID, &known)
 	}
 	result = agentapi.Result{ID: cmd.ID, Status: agentapi.StatusDone}
@@ -254,10 +297,10 @@ func (l *Link) execute(ctx context.Context, cmd agentapi.Command) (result agenta
 }
 
 // clean takes secrets that the agent knows out of a Result.
-func (l *Link) clean(r agentapi.Result) agentapi.Result {
-	r.Message = l.cfg.RedactText(r.Message)
+func (w *worker) clean(r agentapi.Result) agentapi.Result {
+	r.Message = w.cfg.RedactText(r.Message)
 	if len(r.Body) > 0 {
-		r.Body = legible.JSON(l.cfg.Redact(r.Body))
+		r.Body = legible.JSON(w.cfg.Redact(r.Body))
 	}
 	return r
 }
@@ -304,7 +347,7 @@ func asError(err error) *agentapi.Error {
 
 // openStream carries out a command that opens a stream.
 func (s *session) openStream(cmd agentapi.Command) {
-	l := s.link
+	w := s.link.worker
 	id := cmd.Stream
 	ctx, cancel := context.WithCancel(s.ctx)
 	st := newStream(id, cmd.Credit, func(c agentapi.Chunk) error {
@@ -317,7 +360,7 @@ func (s *session) openStream(cmd agentapi.Command) {
 	refuse := func(code agentapi.Code, message string) {
 		st.finish(&agentapi.Error{Code: code, Message: message})
 	}
-	if !agentapi.ValidID(id) || !l.firstTime(cmd) {
+	if !agentapi.ValidID(id) || !w.firstTime(cmd) {
 		cancel()
 		return
 	}
@@ -343,24 +386,24 @@ func (s *session) openStream(cmd agentapi.Command) {
 			delete(s.streams, id)
 			s.mu.Unlock()
 		}()
-		st.finish(l.stream(ctx, cmd, st))
+		st.finish(w.stream(ctx, cmd, st))
 	}) {
 		cancel()
 	}
 }
 
 // stream calls the streamer of a command and returns why the stream ends; nil where all is said.
-func (l *Link) stream(ctx context.Context, cmd agentapi.Command, st *Stream) (cause *agentapi.Error) {
+func (w *worker) stream(ctx context.Context, cmd agentapi.Command, st *Stream) (cause *agentapi.Error) {
 	defer func() {
 		if r := recover(); r != nil {
-			l.log.Error("a stream crashed", "command", cmd.ID, "kind", cmd.Kind, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			w.log.Error("a stream crashed", "command", cmd.ID, "kind", cmd.Kind, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
 			cause = &agentapi.Error{Code: agentapi.CodeInternal, Message: "the agent has a fault and could not do this; its log says more"}
 		}
 	}()
-	if refusal := l.permit(cmd); refusal != nil {
+	if refusal := w.permit(cmd); refusal != nil {
 		return refusal
 	}
-	run := l.cfg.Streamers[cmd.Kind]
+	run := w.cfg.Streamers[cmd.Kind]
 	if run == nil {
 		return &agentapi.Error{Code: agentapi.CodeUnsupported, Message: fmt.Sprintf("this agent cannot do %.64q: it may be older than the server", cmd.Kind)}
 	}
@@ -369,7 +412,7 @@ func (l *Link) stream(ctx context.Context, cmd agentapi.Command, st *Stream) (ca
 	}
 	if err := run(ctx, cmd, st); err != nil && !errors.Is(err, errStreamOver) {
 		e := asError(err)
-		e.Message = cutTo(l.cfg.RedactText(e.Message), agentapi.MaxText)
+		e.Message = cutTo(w.cfg.RedactText(e.Message), agentapi.MaxText)
 		return e
 	}
 	return nil

@@ -19,23 +19,21 @@ func wrongEngine(err error) bool {
 }
 
 // learn keeps what the server says that the agent is for, so that the next start knows it without asking.
-func (l *Link) learn(ctx context.Context, engine agentapi.Engine) {
-	l.mu.Lock()
-	id := l.identity
-	l.mu.Unlock()
+func (r *registrar) learn(ctx context.Context, engine agentapi.Engine) {
+	id := r.last()
 	if engine == "" || id == nil || id.engine == engine {
 		return
 	}
 	fresh := id.copy()
 	fresh.engine = engine
-	if !l.cfg.ReadOnly {
-		if err := l.secrets.save(ctx, fresh); err != nil {
-			l.forget() // the next session tries again
-			l.log.Warn("what this agent is for could not be kept", "engine", engine, "err", err)
+	if !r.cfg.ReadOnly {
+		if err := r.secrets.save(ctx, fresh); err != nil {
+			r.forget() // the next session tries again
+			r.log.Warn("what this agent is for could not be kept", "engine", engine, "err", err)
 			return
 		}
 	}
-	l.keepIdentity(fresh)
+	r.keepIdentity(fresh)
 }
 
 // Cleared returns once it is known that the agent was created for the engine that it runs: two engines must not work on the
@@ -73,12 +71,12 @@ func (l *Link) Cleared(ctx context.Context) error {
 }
 
 // unclear says why it is not known that the agent is for the engine that it runs; "" where it is.
-func (l *Link) unclear(ctx context.Context) (string, error) {
-	id, err := l.secrets.load(ctx)
+func (r *registrar) unclear(ctx context.Context) (string, error) {
+	id, err := r.secrets.load(ctx)
 	if err != nil {
 		return "", err
 	}
-	mine := l.cfg.Versions().Engine.Known()
+	mine := r.cfg.Versions().Engine.Known()
 	switch {
 	case id == nil || !id.registered():
 		return "the agent has not registered at its server yet, which knows what it is for", nil

@@ -69,13 +69,13 @@ func (h *heard) has(id string) bool {
 }
 
 // firstTime notes a command that comes down, and reports whether it may have its turn. A copy is dropped.
-func (l *Link) firstTime(cmd agentapi.Command) bool {
-	first, room := l.heard.first(cmd)
+func (w *worker) firstTime(cmd agentapi.Command) bool {
+	first, room := w.heard.first(cmd)
 	switch {
 	case !room:
-		l.log.Warn("a command is dropped: too many came in a short time", "command", cmd.ID, "kind", cmd.Kind)
+		w.log.Warn("a command is dropped: too many came in a short time", "command", cmd.ID, "kind", cmd.Kind)
 	case !first:
-		l.log.Warn("a command is dropped: it came before", "command", cmd.ID, "kind", cmd.Kind)
+		w.log.Warn("a command is dropped: it came before", "command", cmd.ID, "kind", cmd.Kind)
 	}
 	return first
 }

@@ -33,7 +33,7 @@ func (s *session) heartbeat(ctx context.Context) error {
 	}
 	beat := agentapi.Heartbeat{
 		Epoch: s.epoch, Digest: b.digest, Items: b.items, Pending: b.pending, Lag: b.oldest.Milliseconds(),
-		Components: components, Versions: l.cfg.Versions(), Running: l.underWay(),
+		Components: components, Versions: l.cfg.Versions(), Running: l.worker.underWay(),
 	}
 	asked := l.now()
 	ack, err := request(ctx, s, agentapi.UpHeartbeat(s.id.uid), beat, func(a agentapi.HeartbeatAck) *agentapi.Error { return a.Error })
@@ -41,7 +41,7 @@ func (s *session) heartbeat(ctx context.Context) error {
 		return s.end(ctx, err)
 	}
 	s.told(b)
-	l.compareClocks(ack.Time, asked)
+	l.server.compare(ack.Time, asked)
 	if ack.Inventory {
 		l.buffer.inventory()
 	}
@@ -57,10 +57,10 @@ func (s *session) told(b backlog) {
 }
 
 // underWay returns the ids of commands that the agent has and has not reported.
-func (l *Link) underWay() []string {
+func (w *worker) underWay() []string {
 	const most = 1000
-	ids := l.running.list(most)
-	for _, r := range l.outbox.all() {
+	ids := w.running.list(most)
+	for _, r := range w.outbox.all() {
 		if len(ids) < most {
 			ids = append(ids, r.ID)
 		}

@@ -255,7 +255,7 @@ func TestADeadlineThatNoCommandHasIsRefused(t *testing.T) {
 		{"a year: the server's clock was ahead", 365 * 24 * time.Hour, agentapi.CodeInvalid},
 		{"it has passed", -time.Minute, agentapi.CodeExpired},
 	} {
-		refusal := l.permit(agentapi.Command{ID: "a", Kind: agentapi.KindDiff, Deadline: c.now().Add(test.after)})
+		refusal := l.worker.permit(agentapi.Command{ID: "a", Kind: agentapi.KindDiff, Deadline: c.now().Add(test.after)})
 		if got := agentapi.Code(""); refusal != nil && refusal.Code != test.code || refusal == nil && got != test.code {
 			t.Errorf("%s: %v, want %q", test.name, refusal, test.code)
 		}

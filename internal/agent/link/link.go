@@ -16,7 +16,6 @@ import (
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
-	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
@@ -88,35 +87,21 @@ func (unmetered) Command(agentapi.Kind, agentapi.Status, time.Duration) {}
 
 // Link is the agent's end. Make it with New and call Run once; everything else may be called before and after.
 type Link struct {
+	*registrar
 	cfg     Config
 	log     *slog.Logger
 	now     func() time.Time
 	buffer  *buffer
 	status  *board
-	journal *journal
-	outbox  *outbox
-	secrets *identityStore
-	running *running
-	heard   *heard
-	ctx     context.Context // of Run: commands that were begun end with it, not with a session
-	work    sync.WaitGroup  // commands under way
-	reads   chan struct{}   // has one in it for each that is carried out
-	changes chan struct{}
+	server  *serverClock
+	worker  *worker
 	again   chan struct{} // asks for another session: the key is another one
 	welcome chan struct{} // has something in it after a Hello was answered
 
 	keys sync.Mutex // held while a session is made with a key, and while the next one is made and announced
 
-	mu       sync.Mutex
-	identity *identity
-	stale    bool          // the identity is to be read again
-	where    string        // uid of the cluster, once it is known
-	narrow   bool          // the agent may not look outside of its namespace
-	session  *session      // nil while there is none
-	skew     time.Duration // of the server's clock before ours, as far as it counts
-	apart    bool          // it is larger than what counts
-	said     string        // what was logged last about a missing link
-	saidAt   time.Time
+	mu      sync.Mutex
+	session *session // nil while there is none
 }
 
 // New puts a Link together. Nothing runs yet.
@@ -136,21 +121,20 @@ func New(cfg Config) *Link {
 	if cfg.RedactText == nil {
 		cfg.RedactText = redact.Addresses
 	}
+	board := newBoard(cfg)
+	server := &serverClock{now: cfg.Now, status: board, log: cfg.Log}
 	l := &Link{
-		cfg: cfg, log: cfg.Log, now: cfg.Now, again: make(chan struct{}, 1), welcome: make(chan struct{}, 1), reads: make(chan struct{}, maxAtOnce), changes: make(chan struct{}, maxAtOnce),
-		buffer: newBuffer(cfg.Source, cfg.Now, cfg.Log), outbox: newOutbox(), running: newRunning(), heard: newHeard(),
-		status: newBoard(cfg.Server, cfg.Transport.Insecure, cfg.Now),
+		cfg: cfg, log: cfg.Log, now: cfg.Now, again: make(chan struct{}, 1), welcome: make(chan struct{}, 1),
+		buffer: newBuffer(cfg.Source, cfg.Now, cfg.Log), status: board, server: server, worker: newWorker(cfg, server),
+		registrar: &registrar{cfg: cfg, log: cfg.Log, status: board},
 	}
+	l.worker.rotate = l.rotate
 	l.buffer.trace = cfg.Trace
 	if cfg.Core != nil {
 		l.secrets = &identityStore{secrets: cfg.Core.Secrets(cfg.Namespace)}
-		l.journal = newJournal(cfg.Core.ConfigMaps(cfg.Namespace), cfg.Instance, l.clocks)
 	}
 	return l
 }
-
-// clocks reads the clock on the wall, and the one that nothing sets.
-func (l *Link) clocks() clock.Instant { return clock.Instant{Wall: l.now().Round(0), Ran: clock.Ran()} }
 
 // Changed says that an item appeared, changed or went. It never blocks.
 func (l *Link) Changed(key agentapi.Key) { l.buffer.mark(key) }
@@ -172,11 +156,11 @@ func (l *Link) Run(ctx context.Context) error {
 	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var g errgroup.Group
 	if !l.cfg.ReadOnly {
-		g.Go(func() error { l.journal.run(writing); return nil })
+		g.Go(func() error { l.worker.journal.run(writing); return nil })
 	}
-	l.ctx = ctx
+	l.worker.ctx = ctx
 	err := l.keep(ctx)
-	l.work.Wait()
+	l.worker.under.Wait()
 	stop()
 	return errors.Join(err, g.Wait())
 }
@@ -203,7 +187,7 @@ func (l *Link) rest(ctx context.Context, err error, pace *pace, began time.Time)
 	}
 	l.status.lost(err)
 	pause := pace.after(err, l.now().Sub(began))
-	l.say(err, pause)
+	l.status.log(err, pause)
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
@@ -219,14 +203,12 @@ func (l *Link) once(ctx context.Context) error {
 		return err
 	}
 	if !l.cfg.ReadOnly {
-		if err := l.journal.load(ctx); err != nil {
+		if err := l.worker.journal.load(ctx); err != nil {
 			// The server is told that the API server is away. No command is begun without the journal.
 			l.log.Warn("the journal of commands cannot be read", "err", err)
 		}
 	}
-	for _, r := range l.journalled() {
-		l.outbox.put(r)
-	}
+	l.worker.restore()
 	cluster, err := l.cluster(ctx)
 	if err != nil {
 		return err
@@ -236,14 +218,6 @@ func (l *Link) once(ctx context.Context) error {
 		l.forget() // another agent may have written another identity
 	}
 	return err
-}
-
-// journalled returns the results that the server may not have.
-func (l *Link) journalled() []agentapi.Result {
-	if l.cfg.ReadOnly {
-		return nil
-	}
-	return l.journal.untold()
 }
 
 // encode writes a message. Characters of HTML stay as they are: what is measured is what is sent.

@@ -53,26 +53,26 @@ func (s *session) records(ctx context.Context) error {
 }
 
 // Prepare finds out who the agent is, so that its first operation is recorded already. Who is nobody yet records nothing.
-func (l *Link) Prepare(ctx context.Context) {
-	if l.secrets == nil || l.known() != nil {
+func (r *registrar) Prepare(ctx context.Context) {
+	if r.secrets == nil || r.known() != nil {
 		return
 	}
-	id, err := l.secrets.load(ctx)
+	id, err := r.secrets.load(ctx)
 	if err != nil {
-		l.log.Warn("who the agent is cannot be read yet: what it does before it can is not in the ledger", "err", err)
+		r.log.Warn("who the agent is cannot be read yet: what it does before it can is not in the ledger", "err", err)
 		return
 	}
 	if id != nil && id.registered() {
-		l.keepIdentity(id)
+		r.keepIdentity(id)
 	}
 }
 
 // RecordKey returns what secret values are hashed with in records of operations; nil where there is nobody to record for.
-func (l *Link) RecordKey() []byte {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.identity == nil || !l.identity.registered() || l.cfg.ReadOnly {
+func (r *registrar) RecordKey() []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.identity == nil || !r.identity.registered() || r.cfg.ReadOnly {
 		return nil
 	}
-	return l.identity.records
+	return r.identity.records
 }

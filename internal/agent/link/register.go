@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"mime"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
@@ -28,41 +30,55 @@ var errUnregistered = errors.New("this agent is not registered: create it on the
 // errToken says that the server does not take the token.
 var errToken = errors.New("the server does not take the registration token: it was used, has expired or is wrong; make a new one (slipway agent register ID)")
 
+// registrar knows who the agent is: it makes, registers and keeps the identity.
+type registrar struct {
+	cfg     Config
+	log     *slog.Logger
+	secrets *identityStore
+	status  *board
+
+	mu       sync.Mutex
+	identity *identity
+	stale    bool   // the identity is to be read again
+	where    string // uid of the cluster, once it is known
+	narrow   bool   // the agent may not look outside of its namespace
+}
+
 // identify returns who the agent is, and registers it where it is nobody yet, or where it was given another token than the
 // one that it registered with.
-func (l *Link) identify(ctx context.Context) (*identity, error) {
-	token, err := l.cfg.Token()
+func (r *registrar) identify(ctx context.Context) (*identity, error) {
+	token, err := r.cfg.Token()
 	if err != nil {
 		return nil, err
 	}
-	if id := l.known(); id != nil && (token == "" || id.token == tokenHash(token)) {
+	if id := r.known(); id != nil && (token == "" || id.token == tokenHash(token)) {
 		return id, nil // an attempt to connect asks nothing of the API server
 	}
-	id, err := l.secrets.load(ctx)
+	id, err := r.secrets.load(ctx)
 	if err != nil {
 		return nil, err
 	}
 	known := id != nil && id.registered()
 	if known && (token == "" || id.token == tokenHash(token)) {
-		l.keepIdentity(id)
+		r.keepIdentity(id)
 		return id, nil
 	}
 	if token == "" {
 		return nil, errUnregistered
 	}
-	if l.cfg.ReadOnly {
+	if r.cfg.ReadOnly {
 		if known {
-			l.keepIdentity(id)
+			r.keepIdentity(id)
 			return id, nil
 		}
 		return nil, fmt.Errorf("%w; shadow mode writes nothing, so it cannot keep an identity: start the agent once without --shadow", errUnregistered)
 	}
-	fresh, err := l.registerAnew(ctx, id, token)
+	fresh, err := r.registerAnew(ctx, id, token)
 	if known && errors.Is(err, errToken) {
 		// A manifest that was applied once holds its token for ever.
-		l.log.Warn("the registration token is not taken; going on as the agent that is registered already", "agent", id.agent)
+		r.log.Warn("the registration token is not taken; going on as the agent that is registered already", "agent", id.agent)
 		id.token, id.tried = tokenHash(token), nil
-		if err := l.secrets.save(ctx, id); err != nil {
+		if err := r.secrets.save(ctx, id); err != nil {
 			return nil, err
 		}
 		fresh, err = id, nil
@@ -70,48 +86,55 @@ func (l *Link) identify(ctx context.Context) (*identity, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.keepIdentity(fresh)
+	r.keepIdentity(fresh)
 	return fresh, nil
 }
 
-func (l *Link) keepIdentity(id *identity) {
-	l.mu.Lock()
-	l.identity, l.stale = id, false
-	l.mu.Unlock()
-	l.status.named(id.agent)
+func (r *registrar) keepIdentity(id *identity) {
+	r.mu.Lock()
+	r.identity, r.stale = id, false
+	r.mu.Unlock()
+	r.status.named(id.agent)
 }
 
 // known returns the identity, if it was read and not forgotten.
-func (l *Link) known() *identity {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.stale || l.identity == nil || !l.identity.registered() {
+func (r *registrar) known() *identity {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stale || r.identity == nil || !r.identity.registered() {
 		return nil
 	}
-	return l.identity
+	return r.identity
+}
+
+// last returns the identity that was read last, whether it is to be read again or not; nil for none.
+func (r *registrar) last() *identity {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.identity
 }
 
 // forget lets the identity be read again. What is sealed to it is still opened.
-func (l *Link) forget() {
-	l.mu.Lock()
-	l.stale = true
-	l.mu.Unlock()
+func (r *registrar) forget() {
+	r.mu.Lock()
+	r.stale = true
+	r.mu.Unlock()
 }
 
 // SealKeys returns the keys that secrets for this agent are sealed to, newest first; none before the identity is known.
-func (l *Link) SealKeys() []SealKey {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.identity == nil {
+func (r *registrar) SealKeys() []SealKey {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.identity == nil {
 		return nil
 	}
-	return append([]SealKey(nil), l.identity.seal...)
+	return append([]SealKey(nil), r.identity.seal...)
 }
 
 // registerAnew makes keys, registers them and keeps what came of it. Keys are kept before they are shown, so that a
 // registration of which the answer got lost, or after which the agent was killed, is tried again with the same ones: the
 // server answers again who has the key that the token was used with.
-func (l *Link) registerAnew(ctx context.Context, old *identity, token string) (*identity, error) {
+func (r *registrar) registerAnew(ctx context.Context, old *identity, token string) (*identity, error) {
 	id := old
 	if id == nil || id.registered() {
 		fresh, isNew, err := candidate(old, token)
@@ -123,7 +146,7 @@ func (l *Link) registerAnew(ctx context.Context, old *identity, token string) (*
 			keep = old
 		}
 		if isNew {
-			if err := l.secrets.save(ctx, keep); err != nil {
+			if err := r.secrets.save(ctx, keep); err != nil {
 				return nil, err
 			}
 		}
@@ -133,16 +156,16 @@ func (l *Link) registerAnew(ctx context.Context, old *identity, token string) (*
 			id.seal = append(id.seal, old.seal[0])
 		}
 	}
-	answer, err := l.register(ctx, id, token)
+	answer, err := r.register(ctx, id, token)
 	if err != nil {
 		return nil, err
 	}
-	id.agent, id.uid, id.serverKey, id.server = answer.Agent, answer.UID, answer.ServerKey, l.cfg.Server.String()
+	id.agent, id.uid, id.serverKey, id.server = answer.Agent, answer.UID, answer.ServerKey, r.cfg.Server.String()
 	id.token, id.engine = tokenHash(token), answer.Engine
-	if err := l.secrets.save(ctx, id); err != nil {
+	if err := r.secrets.save(ctx, id); err != nil {
 		return nil, err
 	}
-	l.log.Info("registered", "agent", id.agent, "server", id.server)
+	r.log.Info("registered", "agent", id.agent, "server", id.server)
 	return id, nil
 }
 
@@ -163,8 +186,8 @@ func candidate(old *identity, token string) (fresh *identity, isNew bool, err er
 }
 
 // register shows the token and the keys to the server.
-func (l *Link) register(ctx context.Context, id *identity, token string) (*agentapi.Registered, error) {
-	cluster, err := l.cluster(ctx)
+func (r *registrar) register(ctx context.Context, id *identity, token string) (*agentapi.Registered, error) {
+	cluster, err := r.cluster(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -173,8 +196,8 @@ func (l *Link) register(ctx context.Context, id *identity, token string) (*agent
 		return nil, err
 	}
 	in := agentapi.Registration{
-		Token: token, PublicKey: public, SealKey: id.seal[0].Public[:], ClusterUID: cluster, Namespace: l.cfg.Namespace,
-		Version: l.cfg.Versions().Agent,
+		Token: token, PublicKey: public, SealKey: id.seal[0].Public[:], ClusterUID: cluster, Namespace: r.cfg.Namespace,
+		Version: r.cfg.Versions().Agent,
 	}
 	if in.Signature, err = sign(id.seed, agentapi.RegistrationText(in)); err != nil {
 		return nil, err
@@ -183,20 +206,20 @@ func (l *Link) register(ctx context.Context, id *identity, token string) (*agent
 	if err != nil {
 		return nil, fmt.Errorf("write the registration: %w", err)
 	}
-	return l.showKeys(ctx, body)
+	return r.showKeys(ctx, body)
 }
 
 // showKeys sends a registration, and reads the answer.
-func (l *Link) showKeys(ctx context.Context, body []byte) (*agentapi.Registered, error) {
+func (r *registrar) showKeys(ctx context.Context, body []byte) (*agentapi.Registered, error) {
 	ctx, cancel := context.WithTimeout(ctx, registerLimit)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.cfg.Server.JoinPath(agentapi.PathRegister).String(), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.cfg.Server.JoinPath(agentapi.PathRegister).String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("write the registration: %w", err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "slipway-agent")
-	client := l.client()
+	client := r.client()
 	defer client.CloseIdleConnections()
 	resp, err := client.Do(req)
 	if err != nil {
@@ -211,9 +234,9 @@ func (l *Link) showKeys(ctx context.Context, body []byte) (*agentapi.Registered,
 }
 
 // client is an HTTP client that reaches the server as the link does.
-func (l *Link) client() *http.Client {
+func (r *registrar) client() *http.Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		conn, err := l.cfg.Transport.dial(ctx, l.cfg.Server)
+		conn, err := r.cfg.Transport.dial(ctx, r.cfg.Server)
 		if err != nil {
 			err = &undialled{err}
 		}

@@ -20,8 +20,9 @@ func (l *Link) rotate(ctx context.Context, cmd agentapi.Command) (any, error) {
 	l.keys.Lock()
 	defer l.keys.Unlock()
 	l.mu.Lock()
-	s, id := l.session, l.identity
+	s := l.session
 	l.mu.Unlock()
+	id := l.last()
 	if s == nil || id == nil {
 		return nil, &agentapi.Error{Code: agentapi.CodeDisconnected, Message: "the connection was lost before the next key was announced: send it again"}
 	}
@@ -86,17 +87,17 @@ func nextKeys(id *identity, s *session) (*identity, error) {
 
 // confirm makes the next key the present one, once a session was made with it. Where that cannot be written, the next
 // session tries again: until then both are kept.
-func (l *Link) confirm(ctx context.Context, id *identity, seed []byte) {
+func (r *registrar) confirm(ctx context.Context, id *identity, seed []byte) {
 	if len(id.next) == 0 || !bytes.Equal(seed, id.next) {
 		return
 	}
 	fresh := id.copy()
 	fresh.seed, fresh.next = id.next, nil
-	if err := l.secrets.save(ctx, fresh); err != nil {
-		l.forget()
-		l.log.Warn("the agent has another key, which could not be written; it is tried again", "err", err)
+	if err := r.secrets.save(ctx, fresh); err != nil {
+		r.forget()
+		r.log.Warn("the agent has another key, which could not be written; it is tried again", "err", err)
 		return
 	}
-	l.keepIdentity(fresh)
-	l.log.Info("the agent has another key now", "agent", id.agent)
+	r.keepIdentity(fresh)
+	r.log.Info("the agent has another key now", "agent", id.agent)
 }

@@ -59,7 +59,7 @@ func (s *session) work(f func()) bool {
 	if s.over {
 		return false
 	}
-	s.link.work.Go(f)
+	s.link.worker.under.Go(f)
 	return true
 }
 
@@ -311,12 +311,9 @@ func (s *session) begin(ctx context.Context, cluster string) error {
 		return fmt.Errorf("subscribe to streams: %w", err)
 	}
 	digest, items, doubt := l.buffer.begin()
-	l.mu.Lock()
-	narrow := l.narrow
-	l.mu.Unlock()
 	hello := agentapi.Hello{
 		Protocol: agentapi.Protocol, ClusterUID: cluster, Namespace: l.cfg.Namespace, Instance: l.cfg.Instance,
-		Digest: digest, Items: items, Versions: l.cfg.Versions(), SealKey: s.id.seal[0].Public[:], Namespaced: narrow,
+		Digest: digest, Items: items, Versions: l.cfg.Versions(), SealKey: s.id.seal[0].Public[:], Namespaced: l.isNarrow(),
 	}
 	asked := l.now()
 	welcome, err := request(ctx, s, agentapi.UpHello(s.id.uid), hello, func(w agentapi.Welcome) *agentapi.Error { return w.Error })
@@ -336,37 +333,13 @@ func (s *session) begin(ctx context.Context, cluster string) error {
 	if welcome.Heartbeat > 0 {
 		s.beat = min(time.Duration(welcome.Heartbeat)*time.Second, maxHeartbeat)
 	}
-	l.compareClocks(welcome.Time, asked)
+	l.server.compare(welcome.Time, asked)
 	if welcome.Inventory && !doubt { // with doubt, a heartbeat tells when nothing is pending any more
 		l.buffer.inventory()
 	}
 	l.status.set(StateConnected, "")
 	l.log.Info("connected to the server", "agent", s.id.agent, "server", l.cfg.Server.String(), "epoch", s.epoch, "server_version", cutTo(welcome.Version, 64), "items", items)
 	return nil
-}
-
-// compareClocks takes the server's clock from the answer to a request that was sent at a time of ours. The zero time is
-// that of a server that does not say. An answer that was long under way says too little.
-func (l *Link) compareClocks(server, asked time.Time) {
-	took := l.now().Sub(asked)
-	if server.IsZero() || took < 0 || took > maxSkew {
-		return
-	}
-	l.clock(server.Sub(asked.Round(0).Add(took / 2)))
-}
-
-// clock takes the difference between the server's clock and ours.
-func (l *Link) clock(d time.Duration) {
-	l.status.skewed(d)
-	far := d > maxSkew || d < -maxSkew
-	used := min(max(d, -maxSkew), maxSkew)
-	l.mu.Lock()
-	news := far && !l.apart
-	l.skew, l.apart = used, far
-	l.mu.Unlock()
-	if news { // not with every heartbeat
-		l.log.Warn("the clocks of server and agent differ: deadlines of commands may be missed", "server_is_ahead_by", d.Round(time.Second).String())
-	}
 }
 
 func (s *session) epochs(n int64) {
@@ -424,28 +397,28 @@ func (s *session) report(ctx context.Context) error {
 
 // results sends what came of commands.
 func (s *session) results(ctx context.Context) error {
-	l := s.link
+	w := s.link.worker
 	for {
-		for _, r := range l.outbox.all() {
+		for _, r := range w.outbox.all() {
 			report := agentapi.ResultReport{Epoch: s.epoch, Result: r}
 			_, err := request(ctx, s, agentapi.UpResult(s.id.uid), report, func(a agentapi.ResultAck) *agentapi.Error { return a.Error })
 			var refused *agentapi.Error
 			switch {
 			case err == nil:
 			case errors.As(err, &refused) && (refused.Code == agentapi.CodeMalformed || refused.Code == agentapi.CodeTooLarge):
-				l.log.Warn("the server does not take a result", "command", r.ID, "err", err)
+				w.log.Warn("the server does not take a result", "command", r.ID, "err", err)
 			default:
 				return s.end(ctx, err)
 			}
-			l.outbox.drop(r.ID)
-			if l.journal != nil {
-				l.journal.told(r.ID)
+			w.outbox.drop(r.ID)
+			if w.journal != nil {
+				w.journal.told(r.ID)
 			}
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-l.outbox.wake:
+		case <-w.outbox.wake:
 		}
 	}
 }

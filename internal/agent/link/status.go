@@ -3,8 +3,8 @@ package link
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
-	"net/url"
 	"sync"
 	"time"
 
@@ -52,14 +52,18 @@ type Status struct {
 type board struct {
 	now func() time.Time
 
-	mu sync.Mutex
-	s  Status
+	logger *slog.Logger
+
+	mu       sync.Mutex
+	s        Status
+	logged   string // the state and message that were logged last
+	loggedAt time.Time
 }
 
-func newBoard(server *url.URL, insecure bool, now func() time.Time) *board {
-	b := &board{now: now, s: Status{State: StateStarting, Since: now(), Insecure: insecure}}
-	if server != nil {
-		b.s.Server = server.String()
+func newBoard(cfg Config) *board {
+	b := &board{now: cfg.Now, logger: cfg.Log, s: Status{State: StateStarting, Since: cfg.Now(), Insecure: cfg.Transport.Insecure}}
+	if cfg.Server != nil {
+		b.s.Server = cfg.Server.String()
 	}
 	return b
 }
@@ -194,30 +198,30 @@ func jittered(d time.Duration) time.Duration { return d + rand.N(d/5+1) }
 // spread returns between a half of d and d.
 func spread(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }
 
-// say logs why there is no session: once in a while where that goes on, and loudly where somebody must act.
-func (l *Link) say(err error, pause time.Duration) {
-	s := l.status.get()
+// log writes why there is no session: once in a while where that goes on, and loudly where an administrator must act.
+func (b *board) log(err error, pause time.Duration) {
+	b.mu.Lock()
+	s := b.s
 	key := string(s.State) + s.Message
-	l.mu.Lock()
-	again := l.said == key && l.now().Sub(l.saidAt) < sayEvery
+	again := b.logged == key && b.now().Sub(b.loggedAt) < logEvery
 	if !again {
-		l.said, l.saidAt = key, l.now()
+		b.logged, b.loggedAt = key, b.now()
 	}
-	l.mu.Unlock()
-	level := l.log.Debug
+	b.mu.Unlock()
+	level := b.logger.Debug
 	switch {
 	case again:
 	case s.State == StateTwin:
-		l.log.Error("TWIN: another cluster has an agent with this identity; this one works on and is not seen by the server: register one of the two anew", "err", err, "next_try", pause.Round(time.Second).String())
+		b.logger.Error("TWIN: another cluster has an agent with this identity; this one works on and is not seen by the server: register one of the two anew", "err", err, "next_try", pause.Round(time.Second).String())
 		return
 	case s.State == StateRefused || s.State == StateUnregistered:
-		l.log.Error("the server does not know this agent", "err", err, "next_try", pause.Round(time.Millisecond).String())
+		b.logger.Error("the server does not know this agent", "err", err, "next_try", pause.Round(time.Millisecond).String())
 		return
 	default:
-		level = l.log.Warn
+		level = b.logger.Warn
 	}
 	level("no link to the server; the agent works on", "err", err, "next_try", pause.Round(time.Millisecond).String())
 }
 
-// sayEvery is how often one and the same trouble is logged.
-const sayEvery = 5 * time.Minute
+// logEvery is how often one and the same trouble is logged.
+const logEvery = 5 * time.Minute
