@@ -117,7 +117,7 @@ func (n *node) play(ctx context.Context, pod *corev1.Pod, container string, p sh
 			_ = stdin.Close() // it always succeeds
 		}
 	}()
-	code, err := p.Run()
+	code, err := p.Run(ctx)
 	ended.Store(true)
 	cancel()
 	<-watched
