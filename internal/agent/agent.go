@@ -118,7 +118,7 @@ type Agent struct {
 	trees      *kin.Watcher // nil without a server
 	deleters   verb.Deleters
 	receiver   *webhook.Receiver
-	ctx        context.Context // of Run: what callbacks start ends with it
+	ctx        context.Context //nolint:containedctx // of Run: what callbacks start ends with it
 	background sync.WaitGroup
 	ready      chan struct{} // closed when this agent leads and has seen all Applications
 	disk       *disk

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/prepare"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // Forecast is what an engine that only looks on would do.
@@ -236,9 +236,5 @@ func shown(v any) string {
 	if err != nil {
 		return "?"
 	}
-	text := string(raw)
-	if len(text) > maxWouldValue {
-		text = strings.ToValidUTF8(text[:maxWouldValue], "") + "…"
-	}
-	return text
+	return legible.Cut(string(raw), maxWouldValue)
 }

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
@@ -257,8 +258,5 @@ func clean(s string) string {
 		}
 		return r
 	}, strings.Join(lines, "; "))
-	if len(s) > 500 {
-		s = strings.ToValidUTF8(s[:500], "") + "..."
-	}
-	return s
+	return legible.Cut(s, 500)
 }

@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"strconv"
-	"strings"
 )
 
 // integer reads a number; 0 for what is none.
@@ -12,12 +11,4 @@ func integer(s string) int64 {
 		return 0
 	}
 	return n
-}
-
-// clip bounds a text, in bytes.
-func clip(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // Limits of the details of one object: its author can make any of it as long as an object may be.
@@ -76,7 +77,7 @@ func (e Eye) Leaf(obj map[string]any, bare bool) *Leaf {
 		judge = health.Assess
 	}
 	if h, ok := judge(obj); ok {
-		l.node.Health, l.node.Message = string(h.Status), clip(h.Message, maxMessage)
+		l.node.Health, l.node.Message = string(h.Status), legible.Cut(h.Message, maxMessage)
 	}
 	l.workload(obj)
 	l.traffic(obj)
@@ -167,7 +168,7 @@ func imagesOf(spec map[string]any) []string {
 	for _, field := range []string{"initContainers", "containers"} {
 		for _, one := range object.List(spec, field) {
 			container, _ := one.(map[string]any)
-			if image := clip(object.Text(container, "image"), maxWord); image != "" && len(out) < maxWords && !slices.Contains(out, image) {
+			if image := legible.Cut(object.Text(container, "image"), maxWord); image != "" && len(out) < maxWords && !slices.Contains(out, image) {
 				out = append(out, image)
 			}
 		}

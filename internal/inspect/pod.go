@@ -5,6 +5,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // podOf says how a pod runs. Reason is what holds it up, or how it ended: of the first container that has something to say,
@@ -12,7 +13,7 @@ import (
 func podOf(obj map[string]any) *api.TreePod {
 	meta, spec, status := object.Dict(obj, "metadata"), object.Dict(obj, "spec"), object.Dict(obj, "status")
 	out := &api.TreePod{
-		Node: clip(object.Text(spec, "nodeName"), maxWord), Phase: clip(object.Text(status, "phase"), maxWord), IP: clip(object.Text(status, "podIP"), maxWord), Containers: len(object.List(spec, "containers")),
+		Node: legible.Cut(object.Text(spec, "nodeName"), maxWord), Phase: legible.Cut(object.Text(status, "phase"), maxWord), IP: legible.Cut(object.Text(status, "podIP"), maxWord), Containers: len(object.List(spec, "containers")),
 	}
 	sidecars := map[string]bool{}
 	for _, one := range object.List(spec, "initContainers") {
@@ -36,7 +37,7 @@ func podOf(obj map[string]any) *api.TreePod {
 	if said := object.Text(status, "reason"); out.Reason == "" {
 		out.Reason = said
 	}
-	if out.Reason = clip(out.Reason, maxWord); out.Reason == out.Phase {
+	if out.Reason = legible.Cut(out.Reason, maxWord); out.Reason == out.Phase {
 		out.Reason = ""
 	}
 	return out

@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
@@ -69,7 +70,7 @@ func words(from []any) []string {
 
 // addWord adds a word that is not there yet.
 func addWord(to []string, word string) []string {
-	if word = clip(word, maxWord); word == "" || len(to) >= maxWords || slices.Contains(to, word) {
+	if word = legible.Cut(word, maxWord); word == "" || len(to) >= maxWords || slices.Contains(to, word) {
 		return to
 	}
 	return append(to, word)

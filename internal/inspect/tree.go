@@ -8,6 +8,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // Limits of one tree.
@@ -164,7 +165,7 @@ func (f *family) root(r *v1alpha1.ResourceStatus, app string) *api.TreeNode {
 	}
 	node.Sync, node.Wave, node.RequiresPruning = string(r.Status), r.SyncWave, r.Leftover()
 	if node.Health == "" && r.Health != nil {
-		node.Health, node.Message = string(r.Health.Status), clip(r.Health.Message, maxMessage)
+		node.Health, node.Message = string(r.Health.Status), legible.Cut(r.Health.Message, maxMessage)
 	}
 	if node.Health == "" && gone && !r.Hook && !r.RequiresPruning {
 		node.Health = string(v1alpha1.HealthMissing)

@@ -73,11 +73,19 @@ func Cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
-	at := max(0, limit-len(ellipsis))
+	return Prefix(s, limit-len(ellipsis)) + ellipsis
+}
+
+// Prefix is the beginning of a text, of at most limit bytes and of whole characters.
+func Prefix(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	at := max(0, limit)
 	for at > 0 && !utf8.RuneStart(s[at]) {
 		at--
 	}
-	return s[:at] + ellipsis
+	return s[:at]
 }
 
 // plain reports whether a text is ASCII that can be printed, which most names are.

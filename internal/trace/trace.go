@@ -21,6 +21,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	otel "go.opentelemetry.io/otel/trace"
+
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // Header is that of HTTP which carries a trace: W3C Trace Context.
@@ -209,7 +211,7 @@ func pairs(attributes []string) []attribute.KeyValue {
 	out := make([]attribute.KeyValue, 0, len(attributes)/2)
 	for i := 0; i+1 < len(attributes); i += 2 {
 		if value := attributes[i+1]; value != "" {
-			out = append(out, attribute.String(attributes[i], strings.ToValidUTF8(value[:min(len(value), maxValue)], "")))
+			out = append(out, attribute.String(attributes[i], legible.Prefix(value, maxValue)))
 		}
 	}
 	return out

@@ -8,6 +8,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/cause"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // Limits of one screen.
@@ -26,7 +27,7 @@ func Text(w api.Why, now time.Time) string {
 	for _, r := range w.Reasons[:min(len(w.Reasons), maxReasons)] {
 		fmt.Fprintf(&out, "\n%s%s\n", object.Line(r.What), since(r.Since, now))
 		if r.Why != "" {
-			fmt.Fprintf(&out, "  why:  %s\n", cut(object.Line(r.Why)))
+			fmt.Fprintf(&out, "  why:  %s\n", legible.Cut(object.Line(r.Why), maxWhy))
 		}
 		if r.Finding != nil {
 			finding(&out, r.Finding, now)
@@ -46,7 +47,7 @@ func finding(out *strings.Builder, f *api.Finding, now time.Time) {
 		if e.Container != "" {
 			about += ", container " + e.Container
 		}
-		fmt.Fprintf(out, "  seen: %s: %s%s\n", object.Line(about), cut(object.Line(e.Text)), seen(e, now))
+		fmt.Fprintf(out, "  seen: %s: %s%s\n", object.Line(about), legible.Cut(object.Line(e.Text), maxWhy), seen(e, now))
 	}
 	switch log := f.Log; {
 	case log == nil:
@@ -82,13 +83,6 @@ func seen(e api.Evidence, now time.Time) string {
 		return ""
 	}
 	return " (" + strings.Join(parts, ", ") + ")"
-}
-
-func cut(text string) string {
-	if len(text) <= maxWhy {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxWhy], "") + "..."
 }
 
 // since prints a moment and how long ago it was.

@@ -36,7 +36,7 @@ type place struct {
 type cluster struct {
 	tell func(apps map[string]bool) // by their names in tracking marks; it is called without a lock
 	log  *slog.Logger
-	ctx  context.Context // watches live as long as it
+	ctx  context.Context //nolint:containedctx // watches live as long as it
 	wait *sync.WaitGroup
 
 	mu      sync.Mutex

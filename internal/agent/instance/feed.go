@@ -44,7 +44,7 @@ type feed struct {
 	watched
 	namespace string // "" for all
 	of        *cluster
-	ctx       context.Context // ends with the watch
+	ctx       context.Context //nolint:containedctx // ends with the watch
 	stop      context.CancelFunc
 }
 

@@ -34,7 +34,7 @@ type Config struct {
 // Reporter knows the pods of Applications. Make it with New and Close it; it is safe for concurrent use.
 type Reporter struct {
 	cfg    Config
-	ctx    context.Context // watches live as long as it
+	ctx    context.Context //nolint:containedctx // watches live as long as it
 	cancel context.CancelFunc
 	wait   sync.WaitGroup
 

@@ -23,7 +23,7 @@ type feed struct {
 	cluster Cluster
 	res     live.Resource
 	at      inspect.Place
-	ctx     context.Context
+	ctx     context.Context //nolint:containedctx // ends with the watch
 	stop    context.CancelFunc
 	done    sync.WaitGroup
 

@@ -75,7 +75,7 @@ const (
 // Watcher shows trees as they are. Make it with New and Close it; it is safe for concurrent use.
 type Watcher struct {
 	cfg    Config
-	ctx    context.Context // watches live as long as it
+	ctx    context.Context //nolint:containedctx // watches live as long as it
 	cancel context.CancelFunc
 	wait   sync.WaitGroup
 

@@ -18,7 +18,7 @@ import (
 type tree struct {
 	of      *Watcher
 	app     types.NamespacedName
-	ctx     context.Context // ends with the last reader
+	ctx     context.Context //nolint:containedctx // ends with the last reader
 	cancel  context.CancelFunc
 	readers int // under the lock of the Watcher
 

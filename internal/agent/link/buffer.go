@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // Bounds of what one batch takes, with room for what is around the bodies.
@@ -329,7 +330,7 @@ func (b *buffer) acknowledged(ack agentapi.Ack) {
 		r.lost += uint64(len(ack.RejectedEvents)) // the server has said no
 	})
 	for _, e := range ack.RejectedEvents {
-		b.log.Warn("the server does not take an event", "event", cutTo(e.ID, maxRejection), "reason", cutTo(e.Message, maxRejection))
+		b.log.Warn("the server does not take an event", "event", legible.Cut(e.ID, maxRejection), "reason", legible.Cut(e.Message, maxRejection))
 	}
 	for _, r := range ack.Rejected {
 		if hash, asked := f.hashes[r.Key]; asked {

@@ -41,7 +41,7 @@ type worker struct {
 	running *running
 	heard   *heard
 	rotate  Executor        // of KindRotate, which is the link's own
-	ctx     context.Context // of Run: commands that were begun end with it, not with a session
+	ctx     context.Context //nolint:containedctx // of Run: commands that were begun end with it, not with a session
 	under   sync.WaitGroup  // commands under way
 	reads   chan struct{}   // has one in it for each that is carried out
 	changes chan struct{}
@@ -83,7 +83,7 @@ func (s *session) command(msg *nats.Msg) {
 	}
 	// The epoch is known before the server sends commands: it waits for the first heartbeat.
 	if cmd.Agent != s.id.uid || cmd.Epoch != s.currentEpoch() || !agentapi.ValidID(cmd.ID) || len(cmd.Body) > agentapi.MaxCommand {
-		l.log.Debug("a command is dropped: it is of another session", "command", cutTo(cmd.ID, agentapi.MaxStreamID), "epoch", cmd.Epoch)
+		l.log.Debug("a command is dropped: it is of another session", "command", legible.Cut(cmd.ID, agentapi.MaxStreamID), "epoch", cmd.Epoch)
 		return
 	}
 	switch cmd.Kind.Nature() {
@@ -216,7 +216,7 @@ func (w *worker) carryOut(ctx context.Context, cmd agentapi.Command) *agentapi.R
 		}
 	}
 	if refusal := w.permit(cmd); refusal != nil {
-		w.log.Warn("a command is refused", "command", cmd.ID, "kind", cmd.Kind, "user", cut(cmd.User), "err", refusal)
+		w.log.Warn("a command is refused", "command", cmd.ID, "kind", cmd.Kind, "user", legible.Cut(cmd.User, maxEventText), "err", refusal)
 		result := failed(cmd.ID, refusal)
 		result.Finished = w.now()
 		w.cfg.Meter.Command(cmd.Kind, result.Status, result.Finished.Sub(start))
@@ -246,8 +246,8 @@ func (w *worker) carryOut(ctx context.Context, cmd agentapi.Command) *agentapi.R
 		w.log.Warn("the end of a command is not in the journal", "command", cmd.ID, "err", err)
 	}
 	w.cfg.Meter.Command(cmd.Kind, result.Status, result.Finished.Sub(start))
-	w.log.Info("command", "command", cmd.ID, "kind", cmd.Kind, "namespace", cmd.Target.Namespace, "name", cmd.Target.Name, "user", cut(cmd.User),
-		"reason", cut(cmd.Reason), "status", result.Status, "message", cut(result.Message), "took", w.now().Sub(start).Round(time.Millisecond).String())
+	w.log.Info("command", "command", cmd.ID, "kind", cmd.Kind, "namespace", cmd.Target.Namespace, "name", cmd.Target.Name, "user", legible.Cut(cmd.User, maxEventText),
+		"reason", legible.Cut(cmd.Reason, maxEventText), "status", result.Status, "message", legible.Cut(result.Message, maxEventText), "took", w.now().Sub(start).Round(time.Millisecond).String())
 	return &result
 }
 
@@ -314,7 +314,7 @@ func failed(id string, e *agentapi.Error) agentapi.Result {
 	case agentapi.CodeExpired:
 		status = agentapi.StatusExpired
 	}
-	return agentapi.Result{ID: id, Status: status, Code: e.Code, Message: cutTo(redact.Addresses(e.Message), agentapi.MaxText)}
+	return agentapi.Result{ID: id, Status: status, Code: e.Code, Message: legible.Cut(redact.Addresses(e.Message), agentapi.MaxText)}
 }
 
 // asError finds the code of an error.
@@ -412,7 +412,7 @@ func (w *worker) stream(ctx context.Context, cmd agentapi.Command, st *Stream) (
 	}
 	if err := run(ctx, cmd, st); err != nil && !errors.Is(err, errStreamOver) {
 		e := asError(err)
-		e.Message = cutTo(w.cfg.RedactText(e.Message), agentapi.MaxText)
+		e.Message = legible.Cut(w.cfg.RedactText(e.Message), agentapi.MaxText)
 		return e
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // heartbeats says at intervals that the agent lives.
@@ -29,7 +30,7 @@ func (s *session) heartbeat(ctx context.Context) error {
 	b := l.buffer.backlog()
 	components := append([]agentapi.Component{l.Status().Component()}, l.cfg.Components()...)
 	for i := range components {
-		components[i].Message = cut(l.cfg.RedactText(components[i].Message))
+		components[i].Message = legible.Cut(l.cfg.RedactText(components[i].Message), maxEventText)
 	}
 	beat := agentapi.Heartbeat{
 		Epoch: s.epoch, Digest: b.digest, Items: b.items, Pending: b.pending, Lag: b.oldest.Milliseconds(),

@@ -16,6 +16,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/clock"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -336,7 +337,7 @@ func (j *journal) finish(ctx context.Context, result agentapi.Result) error {
 	if len(result.Body) > maxRecordBody {
 		result.Body = nil
 	}
-	result.Message = cutTo(result.Message, maxRecordText)
+	result.Message = legible.Cut(result.Message, maxRecordText)
 	return j.do(ctx, func(records map[string]*record) error {
 		if r := records[result.ID]; r != nil {
 			r.Result = &result

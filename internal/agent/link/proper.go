@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // maxOdd is how many keys that no server takes are remembered, so that each is logged once.
@@ -59,7 +60,7 @@ func (s *properSource) takes(key agentapi.Key) bool {
 	}
 	s.mu.Unlock()
 	if !known {
-		s.log.Warn("an item is not reported to the server: rename it", "item", cutTo(key.String(), maxRejection), "reason", err)
+		s.log.Warn("an item is not reported to the server: rename it", "item", legible.Cut(key.String(), maxRejection), "reason", err)
 	}
 	return false
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
@@ -288,7 +289,7 @@ func refusalOf(resp *http.Response, raw []byte) string {
 	if err != nil || kind != "application/problem+json" || problem.Status != resp.StatusCode || problem.Detail == "" {
 		return "this is no answer of a Slipway server: check --server, and what is in front of the server"
 	}
-	return cutTo(problem.Detail, maxDetail)
+	return legible.Cut(problem.Detail, maxDetail)
 }
 
 func readRegistered(resp *http.Response, raw []byte) (*agentapi.Registered, error) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // maxEvents is how many events wait for the server.
@@ -27,8 +28,8 @@ func (r *ring) len() int { return len(r.waiting) }
 
 // put adds an event.
 func (r *ring) put(e agentapi.Event, now time.Time) {
-	e.Message, e.Reason, e.User = cut(e.Message), cut(e.Reason), cut(e.User)
-	e.Revision, e.Before = cut(e.Revision), cut(e.Before)
+	e.Message, e.Reason, e.User = legible.Cut(e.Message, maxEventText), legible.Cut(e.Reason, maxEventText), legible.Cut(e.User, maxEventText)
+	e.Revision, e.Before = legible.Cut(e.Revision, maxEventText), legible.Cut(e.Before, maxEventText)
 	r.waiting = append(r.waiting, e)
 	r.since = append(r.since, now)
 	if over := len(r.waiting) - maxEvents; over > 0 {
@@ -94,19 +95,4 @@ func eventBytes(e agentapi.Event) int {
 		return 0 // it cannot be sent, and the batch says so
 	}
 	return len(raw) + 1
-}
-
-// cut shortens a text, not in the middle of a character.
-func cut(s string) string { return cutTo(s, maxEventText) }
-
-func cutTo(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	const dots = "…"
-	end := n - len(dots)
-	for end > 0 && s[end]&0xC0 == 0x80 {
-		end--
-	}
-	return s[:end] + dots
 }

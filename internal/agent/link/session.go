@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -40,8 +41,8 @@ type session struct {
 	conn  *nats.Conn
 	epoch int64
 	beat  time.Duration
-	nudge chan struct{} // asks for a heartbeat now
-	ctx   context.Context
+	nudge chan struct{}   // asks for a heartbeat now
+	ctx   context.Context //nolint:containedctx // ends with the connection
 	// ledger says that the server takes records of operations.
 	ledger bool
 
@@ -338,7 +339,7 @@ func (s *session) begin(ctx context.Context, cluster string) error {
 		l.buffer.inventory()
 	}
 	l.status.set(StateConnected, "")
-	l.log.Info("connected to the server", "agent", s.id.agent, "server", l.cfg.Server.String(), "epoch", s.epoch, "server_version", cutTo(welcome.Version, 64), "items", items)
+	l.log.Info("connected to the server", "agent", s.id.agent, "server", l.cfg.Server.String(), "epoch", s.epoch, "server_version", legible.Cut(welcome.Version, 64), "items", items)
 	return nil
 }
 

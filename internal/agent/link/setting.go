@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/redact"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
@@ -27,11 +28,11 @@ func SecretSetting(data map[string][]byte, labels map[string]string, version str
 		switch {
 		case value == "":
 		case PublicField(name):
-			out.Fields[name] = cutTo(redact.Addresses(value), maxField)
+			out.Fields[name] = legible.Cut(redact.Addresses(value), maxField)
 		case name == "config":
 			out.Secrets = append(out.Secrets, configSecrets(raw)...)
 		default:
-			out.Secrets = append(out.Secrets, cutTo(name, maxField))
+			out.Secrets = append(out.Secrets, legible.Cut(name, maxField))
 		}
 	}
 	slices.Sort(out.Secrets)
@@ -70,7 +71,7 @@ func given(raw json.RawMessage) bool {
 func Certificates(data map[string]string, version string) map[string][]byte {
 	out := map[string][]byte{}
 	for host, text := range data {
-		fields := map[string]string{"serverName": cutTo(host, maxField), "certType": "https"}
+		fields := map[string]string{"serverName": legible.Cut(host, maxField), "certType": "https"}
 		for block, rest := pem.Decode([]byte(text)); block != nil; block, rest = pem.Decode(rest) {
 			if block.Type != "CERTIFICATE" {
 				continue
@@ -79,7 +80,7 @@ func Certificates(data map[string]string, version string) map[string][]byte {
 			fields["fingerprint"] = "SHA256:" + hex.EncodeToString(sum[:])
 			if cert, err := x509.ParseCertificate(block.Bytes); err == nil {
 				fields["certSubType"] = strings.ToLower(cert.PublicKeyAlgorithm.String())
-				fields["subject"] = cutTo(cert.Subject.String(), maxField)
+				fields["subject"] = legible.Cut(cert.Subject.String(), maxField)
 				fields["notAfter"] = cert.NotAfter.UTC().Format("2006-01-02T15:04:05Z")
 			}
 			break
@@ -112,7 +113,7 @@ func KnownHosts(text, version string) map[string][]byte {
 				host = "hashed-" + hex.EncodeToString(hashed[:4])
 			}
 			put(out, "ssh:"+host+":"+fields[1], agentapi.Setting{Version: version, Fields: map[string]string{
-				"serverName": cutTo(host, maxField), "certType": "ssh", "certSubType": cutTo(fields[1], maxField), "fingerprint": fingerprint,
+				"serverName": legible.Cut(host, maxField), "certType": "ssh", "certSubType": legible.Cut(fields[1], maxField), "fingerprint": fingerprint,
 			}})
 		}
 	}
@@ -125,7 +126,7 @@ func GPGKeys(data map[string]string, version string) map[string][]byte {
 	for id, text := range data {
 		sum := sha256.Sum256([]byte(text))
 		put(out, id, agentapi.Setting{Version: version, Fields: map[string]string{
-			"keyID": cutTo(id, maxField), "digest": fmt.Sprintf("sha256:%x", sum),
+			"keyID": legible.Cut(id, maxField), "digest": fmt.Sprintf("sha256:%x", sum),
 		}})
 	}
 	return out

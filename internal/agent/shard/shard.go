@@ -92,7 +92,7 @@ type sighting struct {
 type holding struct {
 	lease   *coordination.Lease
 	renewed clock.Instant   // when the request was made that renewed it last
-	ctx     context.Context // of turns: it ends before the Lease may be another's
+	ctx     context.Context //nolint:containedctx // of turns: it ends before the Lease may be another's
 	cancel  context.CancelFunc
 	fence   *time.Timer
 	now     func() clock.Instant

@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/inspect"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // verbError is the error of an object that could not be synced.
@@ -316,7 +317,7 @@ func (p *preview) tell(objects []api.PreviewObject) {
 			p.Counts.Unchanged++
 		}
 		if len(o.Diff) > maxPreviewDiff {
-			o.Diff = strings.ToValidUTF8(o.Diff[:maxPreviewDiff], "") + "\n… the rest is left out\n"
+			o.Diff = legible.Prefix(o.Diff, maxPreviewDiff) + "\n… the rest is left out\n"
 		}
 		if size += len(o.Diff); size > maxPreviewDiffs {
 			cut++

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/term"
+
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // Streams are the three standard streams of one command.
@@ -53,8 +55,8 @@ func (s Streams) Status(line string) {
 	line = Clean(line)
 	bare := Bare(s.Err)
 	if file, ok := bare.(*os.File); ok {
-		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 1 && len(line) >= width {
-			line = strings.ToValidUTF8(line[:width-1], "")
+		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 1 {
+			line = legible.Prefix(line, width-1)
 		}
 	}
 	_, _ = io.WriteString(bare, "\r\x1b[K"+line)

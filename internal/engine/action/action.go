@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // Action is what an object offers.
@@ -158,7 +159,7 @@ func (a *Actions) Run(obj map[string]any, name string, params map[string]string,
 		return nil, fmt.Errorf("%s has no actions", k)
 	}
 	slices.Sort(names)
-	return nil, fmt.Errorf("%s has no action %q: there are %s", k, clip(name), strings.Join(slices.Compact(names), ", "))
+	return nil, fmt.Errorf("%s has no action %q: there are %s", k, legible.Cut(name, 100), strings.Join(slices.Compact(names), ", "))
 }
 
 // find returns what there is for an object's kind.
@@ -198,11 +199,8 @@ func checkParams(params map[string]string) error {
 	}
 	for name, value := range params {
 		if len(name)+len(value) > maxParam {
-			return fmt.Errorf("parameter %s has more than %d bytes", clip(name), maxParam)
+			return fmt.Errorf("parameter %s has more than %d bytes", legible.Cut(name, 100), maxParam)
 		}
 	}
 	return nil
 }
-
-// clip keeps what is repeated in an error short.
-func clip(text string) string { return object.Clip(text, 100) }

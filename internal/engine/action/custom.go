@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/script"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // The keys of the ConfigMap argocd-cm that hold actions.
@@ -98,7 +99,7 @@ func readCustom(key, text string) custom {
 		if c.programs[d.Name] != nil {
 			continue // the first one counts
 		}
-		if c.programs[d.Name], err = script.Compile(d.Action, "action "+clip(d.Name)+" of "+key, script.Basic); err != nil {
+		if c.programs[d.Name], err = script.Compile(d.Action, "action "+legible.Cut(d.Name, 100)+" of "+key, script.Basic); err != nil {
 			return custom{err: err}
 		}
 	}
@@ -125,11 +126,11 @@ func (c *custom) list(obj map[string]any, env Env, found map[string]Action) erro
 		a := Action{Name: name, Params: []string{}}
 		fields, ok := value.(map[string]any)
 		if _, list := value.([]any); !ok && !list { // {} comes as a list
-			return fmt.Errorf("discovery.lua offers %s, which is no table", clip(name))
+			return fmt.Errorf("discovery.lua offers %s, which is no table", legible.Cut(name, 100))
 		}
 		for key, field := range fields {
 			if err := a.read(key, field); err != nil {
-				return fmt.Errorf("discovery.lua offers %s: %w", clip(name), err)
+				return fmt.Errorf("discovery.lua offers %s: %w", legible.Cut(name, 100), err)
 			}
 		}
 		found[a.Name] = a
@@ -187,7 +188,7 @@ func runScript(p *script.Program, obj map[string]any, params map[string]string, 
 	}
 	for i := range impacts {
 		if op := impacts[i].Operation; op != Patch && op != Create {
-			return nil, fmt.Errorf("unsupported operation: %q", clip(string(op)))
+			return nil, fmt.Errorf("unsupported operation: %q", legible.Cut(string(op), 100))
 		}
 		if kind, ok := impacts[i].Object["kind"].(string); !ok || kind == "" {
 			return nil, errors.New("the action returned an object without kind")

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/google/cel-go/common/types"
+
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // scope is what the expressions of a kind see of an object.
@@ -117,7 +119,7 @@ func (r *rule) given(params map[string]string) (map[string]string, error) {
 	}
 	for name := range params {
 		if _, ok := known[name]; !ok {
-			return nil, fmt.Errorf("%s takes no parameter %q", r.name, clip(name))
+			return nil, fmt.Errorf("%s takes no parameter %q", r.name, legible.Cut(name, 100))
 		}
 	}
 	return known, nil

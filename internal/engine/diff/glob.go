@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 const maxGlob = 256 // bytes of a pattern for groups or kinds
@@ -71,7 +71,7 @@ func compileGlob(pattern string) (glob, error) {
 	}
 	re, err := regexp.Compile(out.String() + `)\z`)
 	if err != nil {
-		return glob{}, errors.New(object.Clip(pattern, 80) + " is not a pattern: a class is empty or its range runs backwards")
+		return glob{}, errors.New(legible.Cut(pattern, 80) + " is not a pattern: a class is empty or its range runs backwards")
 	}
 	return glob{re: re}, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/jq"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // Limits of the rules of one Application, or of one key of the settings.
@@ -124,7 +125,7 @@ func (c *content) add(pointers, expressions, managers []string) []error {
 	for i, text := range within("jsonPointers", pointers) {
 		p, err := parsePointer(text)
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("jsonPointers[%d]: %q %w", i, object.Clip(text, 80), err))
+			wrong = append(wrong, fmt.Errorf("jsonPointers[%d]: %q %w", i, legible.Cut(text, 80), err))
 			continue
 		}
 		c.pointers = append(c.pointers, p)
@@ -132,7 +133,7 @@ func (c *content) add(pointers, expressions, managers []string) []error {
 	for i, text := range within("jqPathExpressions", expressions) {
 		p, err := jq.Parse(text)
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("jqPathExpressions[%d]: %q %w", i, object.Clip(text, 80), err))
+			wrong = append(wrong, fmt.Errorf("jqPathExpressions[%d]: %q %w", i, legible.Cut(text, 80), err))
 			continue
 		}
 		c.jq = append(c.jq, p)

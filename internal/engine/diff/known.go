@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // knownField is a field of a custom resource that holds a type of Kubernetes: two spellings of one value are equal.
@@ -33,7 +33,7 @@ func newKnownField(field, typ string) (knownField, error) {
 	case typ == typeQuantity || typ == typeDuration:
 	case !core || name == "" || name[0] < 'A' || name[0] > 'Z' || strings.ContainsAny(name, "/. "):
 		return k, fmt.Errorf("type %q is not known: use %s, %s or a type of the core API such as core/v1/PodSpec",
-			object.Clip(typ, 80), typeQuantity, typeDuration)
+			legible.Cut(typ, 80), typeQuantity, typeDuration)
 	}
 	return k, nil
 }

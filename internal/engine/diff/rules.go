@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/internal/engine/jq"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // Rules says which fields of one object do not count. Rules are immutable. The nil Rules leave out nothing.
@@ -162,7 +163,7 @@ var errWhole = errors.New("names the whole object")
 // complain notes errors of the rule. That an object lacks what an expression looks for is none.
 func (r *Rules) complain(e *jq.Path, err error) {
 	if errors.Is(err, jq.ErrFuel) || errors.Is(err, jq.ErrNoPlace) || errors.Is(err, errWhole) {
-		said := fmt.Errorf("jqPathExpressions: %q %w; it ignores nothing", object.Clip(e.String(), 80), err)
+		said := fmt.Errorf("jqPathExpressions: %q %w; it ignores nothing", legible.Cut(e.String(), 80), err)
 		r.broken.CompareAndSwap(nil, &said)
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // Keys of the ConfigMap argocd-cm that say what counts as a difference.
@@ -137,7 +137,7 @@ func (p *settingsParser) ruleFor(key, name, separator string) *rule {
 	case len(parts) == 2:
 		group, kind = parts[0], parts[1]
 	case len(parts) > 2:
-		p.complain(key, "%q is no kind: write group%skind, for example apps%sDeployment, or all", object.Clip(name, 80), separator, separator)
+		p.complain(key, "%q is no kind: write group%skind, for example apps%sDeployment, or all", legible.Cut(name, 80), separator, separator)
 		return nil
 	}
 	r, err := newRule(group, kind)
@@ -206,7 +206,7 @@ func (p *settingsParser) older(value string) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		block, key := blocks[name], keyCustomizations+", "+object.Clip(name, 80)
+		block, key := blocks[name], keyCustomizations+", "+legible.Cut(name, 80)
 		r := p.ruleFor(key, name, "/")
 		if r == nil {
 			continue
@@ -242,7 +242,7 @@ func (p *settingsParser) compare(value string) {
 	case "off", "false":
 		p.out.Status = "none"
 	default:
-		p.complain(keyCompare, "ignoreResourceStatusField is %q: use all, crd or none", object.Clip(block.IgnoreResourceStatusField, 40))
+		p.complain(keyCompare, "ignoreResourceStatusField is %q: use all, crd or none", legible.Cut(block.IgnoreResourceStatusField, 40))
 	}
 	if !block.IgnoreAggregatedRoles {
 		return

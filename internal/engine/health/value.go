@@ -11,6 +11,8 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
+
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // quantity reads a number; null counts as zero.
@@ -59,10 +61,7 @@ func add(a, b ref.Val) ref.Val {
 }
 
 func cut(s string) ref.Val {
-	if len(s) > maxText {
-		s = strings.ToValidUTF8(s[:maxText], "")
-	}
-	return types.String(s)
+	return types.String(legible.Prefix(s, maxText))
 }
 
 // calculate gives null where an operand is no number.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/itchyny/gojq"
 
-	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // compiler turns what gojq parsed into functions; what is not offered is an error that names it.
@@ -147,7 +147,7 @@ func (c compiler) base(t *gojq.Term) (expr, error) {
 	case gojq.TermTypeQuery:
 		return c.query(t.Query)
 	}
-	return nil, fmt.Errorf("uses %q, which is not allowed in a path expression here", object.Clip(t.String(), 40))
+	return nil, fmt.Errorf("uses %q, which is not allowed in a path expression here", legible.Cut(t.String(), 40))
 }
 
 func (c compiler) text(s *gojq.String) (expr, error) {
@@ -294,5 +294,5 @@ func (c compiler) variable(name string) (expr, error) {
 			}, nil
 		}
 	}
-	return nil, fmt.Errorf("uses %s, which is not defined", object.Clip(name, 40))
+	return nil, fmt.Errorf("uses %s, which is not defined", legible.Cut(name, 40))
 }

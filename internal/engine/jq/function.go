@@ -10,6 +10,7 @@ import (
 	"github.com/itchyny/gojq"
 
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // functions are the functions that make a value of their input and the values of their arguments.
@@ -93,7 +94,7 @@ func (c compiler) call(f *gojq.Func) (expr, error) {
 	if run := control(name, args); run != nil {
 		return run, nil
 	}
-	return nil, fmt.Errorf("uses the function %s, which is not offered in path expressions here", object.Clip(name, 40))
+	return nil, fmt.Errorf("uses the function %s, which is not offered in path expressions here", legible.Cut(name, 40))
 }
 
 // checkPattern tells early of a regular expression that is none.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 func TestTheKeysOfAPlaceLeadToIt(t *testing.T) {
@@ -80,7 +81,7 @@ func TestAnExpressionThatNeverEndsIsEnded(t *testing.T) {
 			t.Fatalf("%s: %v", text, err)
 		}
 		if _, err := p.Places(deep); !errors.Is(err, ErrFuel) {
-			t.Errorf("%s: %v", object.Clip(text, 60), err)
+			t.Errorf("%s: %v", legible.Cut(text, 60), err)
 		}
 	}
 }
@@ -114,7 +115,7 @@ func TestWhatIsNoPathExpressionIsRefusedWithTheReason(t *testing.T) {
 	} {
 		_, err := Parse(text)
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", object.Clip(text, 60), err, want)
+			t.Errorf("%s: %v, want %q", legible.Cut(text, 60), err, want)
 		}
 	}
 }

@@ -37,7 +37,7 @@ type Cluster struct {
 	grace   time.Duration // until what a look found counts as missed
 	missed  func(wait string)
 
-	ctx    context.Context // ends with the Cluster; watches live as long as it
+	ctx    context.Context //nolint:containedctx // ends with the Cluster; watches live as long as it
 	cancel context.CancelFunc
 	wait   sync.WaitGroup
 

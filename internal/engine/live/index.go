@@ -7,6 +7,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // Manager is the field manager under which the engine applies.
@@ -56,7 +57,7 @@ func (x *index) describe(kind object.Kind, obj map[string]any) Record {
 	if x.scripts != nil && rec.App != "" {
 		rec.Health, rec.Assessed = x.scripts.Assess(obj)
 	}
-	rec.Health.Message = object.Clip(rec.Health.Message, maxWords)
+	rec.Health.Message = legible.Cut(rec.Health.Message, maxWords)
 	return rec
 }
 

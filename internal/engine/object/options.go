@@ -1,6 +1,10 @@
 package object
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/slipway-gitops/slipway/internal/legible"
+)
 
 // SyncOptionsAnnotation holds the sync options of one object, comma-separated. The name is Argo CD's.
 const SyncOptionsAnnotation = "argocd.argoproj.io/sync-options"
@@ -118,7 +122,7 @@ func (o *Options) add(option string, app bool) {
 		}
 	}
 	if !ok && len(o.Unknown) < maxUnknown {
-		o.Unknown = append(o.Unknown, Clip(option, maxUnknownLen))
+		o.Unknown = append(o.Unknown, legible.Cut(option, maxUnknownLen))
 	}
 }
 

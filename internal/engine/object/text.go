@@ -24,14 +24,6 @@ func Middle(text string, most int) string {
 	return strings.ToValidUTF8(strings.TrimSpace(text[:head])+mark+strings.TrimSpace(text[tail:]), "")
 }
 
-// Clip keeps the first bytes of a text that has more than so many, and a mark.
-func Clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
-}
-
 // Brief keeps the beginning of a text from outside, on one line of at most so many characters.
 func Brief(text string, most int) string {
 	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "")

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // What the bookkeeping of Lua's values takes, in bytes, as far as the budget goes. A table gets room for 32 entries with
@@ -69,7 +71,7 @@ func (b box) open(l *lua.LState, libs Libs) {
 		name := l.CheckString(1)
 		module, ok := modules[name]
 		if !ok {
-			l.RaiseError("module %s not found: a script here can require os", clip(name))
+			l.RaiseError("module %s not found: a script here can require os", legible.Cut(name, maxErrorText))
 		}
 		l.Push(module)
 		return 1

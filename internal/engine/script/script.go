@@ -15,6 +15,8 @@ import (
 
 	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/parse"
+
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // The bounds of one run. Scripts in use need a few thousand instructions.
@@ -67,7 +69,7 @@ func Compile(source, name string, libs Libs) (*Program, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %s", name, clip(strings.TrimSpace(err.Error())))
+		return nil, fmt.Errorf("read %s: %s", name, legible.Cut(strings.TrimSpace(err.Error()), maxErrorText))
 	}
 	return &Program{proto: proto, name: name, libs: libs}, nil
 }
@@ -206,14 +208,7 @@ func guarded(work func() error) (err error) {
 func tidy(err error) error {
 	var api *lua.ApiError
 	if errors.As(err, &api) && api.Object != nil {
-		return errors.New(clip(api.Object.String()))
+		return errors.New(legible.Cut(api.Object.String(), maxErrorText))
 	}
-	return errors.New(clip(err.Error()))
-}
-
-func clip(text string) string {
-	if len(text) <= maxErrorText {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxErrorText], "") + "…"
+	return errors.New(legible.Cut(err.Error(), maxErrorText))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/chain"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
@@ -59,10 +60,7 @@ func clean(s string, limit int) string {
 		}
 		return r
 	}, s))
-	if len(s) > limit {
-		s = strings.ToValidUTF8(s[:limit-len("…")], "") + "…"
-	}
-	return s
+	return legible.Cut(s, limit)
 }
 
 // bound replaces what is too long by a note.

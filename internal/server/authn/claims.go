@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -124,7 +125,7 @@ type person struct {
 // read takes what we keep from claims.
 func (p Provider) read(c claims) (person, error) {
 	out := person{
-		subject: c.text("sub"), name: c.text(p.NameClaim), title: cut(c.text("name"), maxTitle), mail: c.text("email"),
+		subject: c.text("sub"), name: c.text(p.NameClaim), title: legible.Prefix(c.text("name"), maxTitle), mail: c.text("email"),
 		verified: c.yes("email_verified") || p.TrustMail && !c.has("email_verified"),
 		groups:   c.list(p.GroupsClaim),
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -96,7 +97,7 @@ func (in cliLogin) refused(cause error) string {
 	why := "the server could not finish the sign-in: its log has the cause for its operator"
 	var known *api.Error
 	if errors.As(cause, &known) {
-		why = cut(known.Message, maxRefusal)
+		why = legible.Prefix(known.Message, maxRefusal)
 	}
 	return in.Redirect + "?" + url.Values{"error": {why}, "state": {in.State}}.Encode()
 }

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -318,7 +319,7 @@ func (a *Authn) groupsOf(ctx context.Context, p *provider, values []string) (out
 func (a *Authn) create(ctx context.Context, p *provider, who person) (User, error) {
 	base := userName(who)
 	sum := digest(p.cfg.Issuer + " " + who.subject)
-	names := []string{base, base + "-" + strings.Trim(cut(p.cfg.Name, 20), "-"), base + "-" + sum[:12]}
+	names := []string{base, base + "-" + strings.Trim(legible.Prefix(p.cfg.Name, 20), "-"), base + "-" + sum[:12]}
 	for _, name := range names {
 		user := User{
 			User: api.User{

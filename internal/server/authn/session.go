@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
@@ -49,7 +50,7 @@ func (a *Authn) startSession(ctx context.Context, user User, method string, from
 		lasts = a.cfg.GroupsLast
 	}
 	s := Session{
-		Hash: digest(id), User: user.ID, Method: method, IP: from.IP, UserAgent: cut(from.UserAgent, maxUserAgent),
+		Hash: digest(id), User: user.ID, Method: method, IP: from.IP, UserAgent: legible.Prefix(from.UserAgent, maxUserAgent),
 		CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(lasts),
 	}
 	if err := a.cfg.Sessions.CreateSession(ctx, s, user.grounds()); err != nil {
@@ -66,7 +67,7 @@ func (a *Authn) tokenSession(ctx context.Context, user User, name string, expire
 	token := api.Token{Name: name, Owner: api.Principal{Type: api.PrincipalUser, ID: user.ID}, ExpiresAt: expires}
 	made, err := a.MakeToken(ctx, token, user.grounds())
 	if api.CodeOf(err) == api.CodeConflict {
-		token.Name = strings.Trim(cut(name, 55), "-") + "-" + lower32(random(4))[:6]
+		token.Name = strings.Trim(legible.Prefix(name, 55), "-") + "-" + lower32(random(4))[:6]
 		made, err = a.MakeToken(ctx, token, user.grounds())
 	}
 	return api.Session{User: user.User, ExpiresAt: made.ExpiresAt, Token: made.Secret, TokenID: made.ID}, err
@@ -182,12 +183,4 @@ func (a *Authn) SignOut(r *http.Request) ([]*http.Cookie, error) {
 		return nil, a.cfg.Tokens.DeleteToken(r.Context(), who.Token.ID)
 	}
 	return []*http.Cookie{a.cookie(sessionCookie, "", -1)}, a.cfg.Sessions.DeleteSession(r.Context(), who.Session)
-}
-
-// cut is the beginning of a text, without half a character at its end.
-func cut(s string, bytes int) string {
-	if len(s) > bytes {
-		s = s[:bytes]
-	}
-	return strings.ToValidUTF8(s, "")
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
@@ -329,9 +330,5 @@ func (h *Host) clean(line string) string {
 		}
 		return r
 	}, redact.Addresses(line))
-	line = opaque.ReplaceAllString(line, "…")
-	if len(line) > longestMessage {
-		line = strings.ToValidUTF8(line[:longestMessage], "") + "…"
-	}
-	return line
+	return legible.Cut(opaque.ReplaceAllString(line, "…"), longestMessage)
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
@@ -151,11 +152,7 @@ const maxMessage = 500
 // quiet takes a secret out of an error: as it is, its parts, and what encodings make of them.
 func quiet(err error, secret string) string {
 	text := redact.Addresses(redact.NewKnown(secretParts(secret)...).Text(err.Error()))
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > maxMessage {
-		text = strings.ToValidUTF8(text[:maxMessage], "") + "…"
-	}
-	return text
+	return legible.Cut(strings.Join(strings.Fields(text), " "), maxMessage)
 }
 
 // secretParts are what of the address of a receiver must not be shown.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
@@ -85,7 +86,7 @@ func Tell(r *api.NotificationRule, e *api.NotificationEvent) (title, text string
 		title, text, err = t.Render(e)
 	}
 	if err != nil { // it was read when it was stored: the event has something that it cannot do with
-		title, text = cut(e.Name+": "+what(e), api.MaxNotificationTitle), summary(e)+"\n(The templates of rule "+r.ID+" could not be used: "+err.Error()+")"
+		title, text = legible.Prefix(e.Name+": "+what(e), api.MaxNotificationTitle), summary(e)+"\n(The templates of rule "+r.ID+" could not be used: "+err.Error()+")"
 	}
 	return title, text, true
 }

@@ -58,11 +58,11 @@ func fieldsOf(e *api.NotificationEvent) *Fields {
 	values := reflect.ValueOf(f).Elem()
 	for i := range values.NumField() {
 		if field := values.Field(i); field.Kind() == reflect.String {
-			field.SetString(cut(unlinked(field.String()), MaxField))
+			field.SetString(legible.Prefix(unlinked(field.String()), MaxField))
 		}
 	}
 	for name, value := range e.Labels {
-		f.Labels[cut(unlinked(name), MaxField)] = cut(unlinked(value), MaxField)
+		f.Labels[legible.Prefix(unlinked(name), MaxField)] = legible.Prefix(unlinked(value), MaxField)
 	}
 	return f
 }
@@ -156,7 +156,7 @@ func functions() template.FuncMap {
 	missing := func(...any) (string, error) { return "", errors.New("there is no such function in templates of rules") }
 	return template.FuncMap{
 		"upper": bounded(strings.ToUpper), "lower": bounded(strings.ToLower), "trim": bounded(strings.TrimSpace),
-		"short": func(s string) string { return cut(s, 8) },
+		"short": func(s string) string { return legible.Prefix(s, 8) },
 		"line":  func(s string) string { line, _, _ := strings.Cut(s, "\n"); return line },
 		"default": func(standard, s string) string {
 			if s == "" {
@@ -285,7 +285,7 @@ func execute(t *template.Template, fields *Fields, most int) (string, error) {
 	var b strings.Builder
 	err := t.Execute(&full{&b, most}, fields)
 	if err != nil && !errors.Is(err, errFull) {
-		return "", &api.Error{Code: api.CodeInvalid, Message: cut(whyNot(t.Name(), err), maxWhy), Field: "body." + t.Name()}
+		return "", &api.Error{Code: api.CodeInvalid, Message: legible.Cut(whyNot(t.Name(), err), maxWhy), Field: "body." + t.Name()}
 	}
 	return b.String(), nil
 }
@@ -317,20 +317,12 @@ type full struct {
 // Write implements io.Writer.
 func (f *full) Write(p []byte) (int, error) {
 	if len(p) > f.left {
-		_, _ = io.WriteString(f.to, cut(string(p), f.left)) // to memory
+		_, _ = io.WriteString(f.to, legible.Prefix(string(p), f.left)) // to memory
 		f.left = 0
 		return 0, errFull
 	}
 	f.left -= len(p)
 	return f.to.Write(p)
-}
-
-// cut cuts a text to so many bytes, between runes.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "")
 }
 
 // plain takes out what would not be shown, but for line breaks and tabs.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/engine/render/document"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/source"
 )
 
@@ -165,9 +166,5 @@ func some(names []string) []string {
 
 // cut shortens a text from outside.
 func cut[T ~string](in T) string {
-	s := string(in)
-	if len(s) <= maxText {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxText], "") + "…"
+	return legible.Cut(string(in), maxText)
 }

@@ -16,6 +16,8 @@ import (
 
 	yaml "go.yaml.in/yaml/v2"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // MaxDocument is the largest document that is parsed, in bytes. The API server takes no object above 3 MiB; a parsed
@@ -47,10 +49,7 @@ type Error struct {
 
 // Error prints "apps/web/deploy.yaml:12: what is wrong".
 func (e *Error) Error() string {
-	s := e.Err.Error()
-	if len(s) > maxMessage {
-		s = strings.ToValidUTF8(s[:maxMessage], "") + "..." // a kind or a key can be as long as the file
-	}
+	s := legible.Cut(e.Err.Error(), maxMessage) // a kind or a key can be as long as the file
 	if e.Line > 0 {
 		s = strconv.Itoa(e.Line) + ": " + s
 		if e.File == "" {

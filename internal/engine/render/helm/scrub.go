@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/internal/engine/render/document"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
@@ -96,10 +97,7 @@ func (s *scrubber) err(err error) error {
 			clean = strings.ReplaceAll(clean, strings.TrimSpace(first), "...")
 		}
 	}
-	clean = fold(clean)
-	if len(clean) > maxMessage {
-		clean = strings.ToValidUTF8(clean[:maxMessage], "") + " ..."
-	}
+	clean = legible.Cut(fold(clean), maxMessage)
 	if clean == text {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
 	"github.com/slipway-gitops/slipway/internal/engine/render/document"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // Renderer builds kustomizations, one at a time: the Kustomize libraries keep the schema of the API in a variable of
@@ -149,7 +150,7 @@ func clean(err error) error {
 		return fmt.Errorf("it uses the plugin %.100q, and rendering runs no plugins: %s", m[1], render.PluginAdvice(m[1]))
 	}
 	if text := err.Error(); len(text) > maxMessage {
-		return errors.New(strings.ToValidUTF8(text[:maxMessage], "") + " ...")
+		return errors.New(legible.Cut(text, maxMessage))
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 )
 
@@ -121,7 +122,7 @@ func (h *SessionRoutes) Routes() []core.Route {
 }
 
 func (h *SessionRoutes) signIn(ctx context.Context, c *core.Call, in *signInInput) (*cookieOutput[api.Session], error) {
-	c.Object = api.Ref{Type: api.PrincipalUser, ID: core.Cut(in.Body.Username, 63), Scope: api.ScopeAccount}
+	c.Object = api.Ref{Type: api.PrincipalUser, ID: legible.Cut(in.Body.Username, 63), Scope: api.ScopeAccount}
 	session, cookies, err := h.Authn.SignIn(ctx, in.Body, c.Client)
 	if err != nil {
 		return nil, err

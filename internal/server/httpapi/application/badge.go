@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 )
@@ -97,7 +98,7 @@ func shortRevision(revision string) string {
 	if len(revision) == commitLength {
 		return revision[:shortCommit]
 	}
-	return core.Cut(revision, longestRevision)
+	return legible.Cut(revision, longestRevision)
 }
 
 // badgePart is a word of a badge on its colour.

@@ -13,6 +13,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 	"github.com/slipway-gitops/slipway/internal/strict"
@@ -139,9 +140,9 @@ func (h *StreamRoutes) refuseTerminal(c *core.Call, why *core.Problem) *core.Str
 func farewell(conn *websocket.Conn, reason, requestID string) {
 	if reason != "" {
 		_ = conn.SetWriteDeadline(time.Now().Add(core.WriteTime)) // an error shows at the write
-		_ = conn.WriteJSON(map[string]string{"error": core.Cut(reason, maxReason), "requestId": requestID})
+		_ = conn.WriteJSON(map[string]string{"error": legible.Cut(reason, maxReason), "requestId": requestID})
 	}
-	message := websocket.FormatCloseMessage(websocket.CloseNormalClosure, core.Cut(reason, 100))
+	message := websocket.FormatCloseMessage(websocket.CloseNormalClosure, legible.Cut(reason, 100))
 	_ = conn.WriteControl(websocket.CloseMessage, message, time.Now().Add(time.Second)) // the other end may have gone
 }
 

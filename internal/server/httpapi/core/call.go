@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/redact"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
@@ -241,16 +242,8 @@ func (c *Call) Entry(failure error) api.AuditEntry {
 		entry.Message = "internal error"
 		return entry
 	}
-	entry.Message = Cut(NewProblem(failure, "").Detail, 1000)
+	entry.Message = legible.Cut(NewProblem(failure, "").Detail, 1000)
 	return entry
-}
-
-// Cut is a text of n bytes at most, with a sign where more followed.
-func Cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return s[:n] + "…"
 }
 
 // document is a value as JSON for the audit, which takes secrets out of it; nothing for what has no JSON.

@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -61,7 +62,7 @@ func checkTexts(path string, query url.Values) error {
 		for _, value := range values {
 			if !textual(name) || !textual(value) {
 				return &api.Error{
-					Code: api.CodeInvalid, Field: "query." + Cut(strings.ToValidUTF8(name, ""), MaxToldName),
+					Code: api.CodeInvalid, Field: "query." + legible.Cut(strings.ToValidUTF8(name, ""), MaxToldName),
 					Message: "the parameter has the character NUL or is not UTF-8: leave that out",
 				}
 			}

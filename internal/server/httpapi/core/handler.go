@@ -20,6 +20,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/trace"
 )
 
@@ -257,7 +258,7 @@ func (h *Core) serve(route *Route, w http.ResponseWriter, r *http.Request, next 
 		refuse(err)
 		return
 	}
-	c.Reason = Cut(r.Header.Get("X-Slipway-Reason"), 1000)
+	c.Reason = legible.Cut(r.Header.Get("X-Slipway-Reason"), 1000)
 	r = r.WithContext(context.WithValue(r.Context(), callKey{}, c))
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	c.Request = r

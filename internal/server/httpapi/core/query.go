@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // queryNames are the parameters that a description has in the query, in order, and those of them that may come several times.
@@ -53,7 +54,7 @@ func (r *Route) checkQuery(raw string) error {
 			known = "use " + strings.Join(r.parameters, ", ")
 		}
 		return &api.Error{
-			Code: api.CodeInvalid, Field: "query." + Cut(name, MaxToldName),
+			Code: api.CodeInvalid, Field: "query." + legible.Cut(name, MaxToldName),
 			Message: fmt.Sprintf("there is no parameter %.64q here: %s", name, known),
 		}
 	}

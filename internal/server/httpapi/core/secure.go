@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // headers sets what keeps browsers from being used against their users.
@@ -90,7 +92,7 @@ func originOf(address string) (string, error) {
 // Client is where a request comes from. X-Forwarded-For counts as far as trusted proxies wrote it: from its end, up to
 // the first address that is none of theirs.
 func (h *Core) client(r *http.Request) Client {
-	return Client{IP: ClientIP(r, h.cfg.TrustedProxies), UserAgent: Cut(r.UserAgent(), 300)}
+	return Client{IP: ClientIP(r, h.cfg.TrustedProxies), UserAgent: legible.Cut(r.UserAgent(), 300)}
 }
 
 // ClientIP is the address that a request comes from, seen through trusted proxies.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/redact"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
@@ -183,14 +184,14 @@ func (n *settingNoun) check(w *api.SettingWrite) error {
 	}
 	for name, value := range w.Fields {
 		if n.setting.Secret(name) {
-			return &api.Error{Code: api.CodeInvalid, Field: "body.fields." + core.Cut(name, 64), Message: "the field " + core.Cut(name, 64) +
+			return &api.Error{Code: api.CodeInvalid, Field: "body.fields." + legible.Cut(name, 64), Message: "the field " + legible.Cut(name, 64) +
 				" is a secret, and the server must not see it: send it in sealed, which is a JSON document in NaCl's anonymous box (crypto_box_seal) to the agent's sealKey, in base64, as docs/guide/api.md says; the command line does it by itself"}
 		}
 		if !n.setting.Open(name) {
-			return &api.Error{Code: api.CodeInvalid, Field: "body.fields." + core.Cut(name, 64), Message: "a " + n.called + " has no field " + core.Cut(name, 64) + ": it has " + strings.Join(n.setting.OpenFields(), ", ")}
+			return &api.Error{Code: api.CodeInvalid, Field: "body.fields." + legible.Cut(name, 64), Message: "a " + n.called + " has no field " + legible.Cut(name, 64) + ": it has " + strings.Join(n.setting.OpenFields(), ", ")}
 		}
 		if redact.HasUser(value) {
-			return &api.Error{Code: api.CodeInvalid, Field: "body.fields." + core.Cut(name, 64), Message: "the address has a user, a password or a token in it: leave that out, and send username and password in sealed"}
+			return &api.Error{Code: api.CodeInvalid, Field: "body.fields." + legible.Cut(name, 64), Message: "the address has a user, a password or a token in it: leave that out, and send username and password in sealed"}
 		}
 	}
 	if _, err := base64.StdEncoding.DecodeString(string(w.Sealed)); err != nil {
@@ -243,7 +244,7 @@ func (n *settingNoun) create(ctx context.Context, c *core.Call, in *settingCreat
 
 func (n *settingNoun) update(ctx context.Context, c *core.Call, in *settingUpdate) (*item.CommandOutput, error) {
 	if in.Body.Name != "" && in.Body.Name != in.Name {
-		return nil, api.Errorf(api.CodeInvalid, "the body is about %q and the path about %q: names never change", core.Cut(in.Body.Name, 100), in.Name)
+		return nil, api.Errorf(api.CodeInvalid, "the body is about %q and the path about %q: names never change", legible.Cut(in.Body.Name, 100), in.Name)
 	}
 	in.Body.Name = in.Name
 	if err := n.check(&in.Body); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
@@ -86,7 +87,7 @@ func told(body any) any {
 				} `json:"metadata"`
 			}
 			_ = strict.Decode([]byte(text), &m, strict.Foreign) // the agent says what is wrong with it
-			names = append(names, core.Cut(m.Kind, core.MaxToldName)+" "+core.Cut(m.Metadata.Namespace, core.MaxToldName)+"/"+core.Cut(m.Metadata.Name, core.MaxToldName))
+			names = append(names, legible.Cut(m.Kind, core.MaxToldName)+" "+legible.Cut(m.Metadata.Namespace, core.MaxToldName)+"/"+legible.Cut(m.Metadata.Name, core.MaxToldName))
 		}
 		b.Manifests = names
 		return b

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/server/census"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 	"github.com/slipway-gitops/slipway/internal/server/store/db"
@@ -156,7 +157,7 @@ func needed(kind string, a *api.Application, body json.RawMessage) api.Attention
 	case api.AttentionNew:
 		out.What, out.Since = "It was never deployed", db.Moment(microsOf(t.Metadata.CreationTimestamp))
 	}
-	out.Message = Cut(out.Message, LongestReport)
+	out.Message = legible.Prefix(out.Message, LongestReport)
 	return out
 }
 
@@ -184,7 +185,7 @@ func agentsIn(
 			item.What, item.Since = "The agent is away", heard
 			item.Age = api.Age{Stale: true, AsOf: heard, AgentAway: true}
 		}
-		item.Message = Cut(item.Message, LongestReport)
+		item.Message = legible.Prefix(item.Message, LongestReport)
 		return err
 	})
 	return list, n, err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
@@ -76,9 +77,7 @@ func (r *argoResource) deployed() deployed {
 		}
 	}
 	for _, text := range []*string{&d.image, &d.tag, &d.chart, &d.commit} {
-		if len(*text) > longestVersion {
-			*text = strings.ToValidUTF8((*text)[:longestVersion], "")
-		}
+		*text = legible.Prefix(*text, longestVersion)
 	}
 	if r.Status.Health.Status == "Healthy" && d.version() != "" {
 		d.at = r.healthySince()

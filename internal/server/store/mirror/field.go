@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/project"
 	"github.com/slipway-gitops/slipway/internal/server/store/db"
 	"github.com/slipway-gitops/slipway/internal/strict"
@@ -208,7 +209,7 @@ func (f fields) bounded() fields {
 		longestField: {&f.phase, &f.message, &f.revision, &f.repoURL, &f.path, &f.destination, &f.destinationNamespace, &f.title},
 	} {
 		for _, text := range texts {
-			*text = Cut(*text, longest)
+			*text = legible.Prefix(*text, longest)
 		}
 	}
 	// Two names must not become one when they are written.
@@ -220,14 +221,6 @@ func (f fields) bounded() fields {
 	return f
 }
 
-// Cut bounds a text to so many bytes.
-func Cut(text string, longest int) string {
-	if len(text) <= longest {
-		return text
-	}
-	return strings.ToValidUTF8(text[:longest], "")
-}
-
 // cutWords is how words end that were cut.
 const cutWords = "..."
 
@@ -237,7 +230,7 @@ func (f *fields) words(key agentapi.Key) string {
 	if len(all) <= longestWords {
 		return all
 	}
-	return Cut(all, longestWords-len(cutWords)) + cutWords
+	return legible.Prefix(all, longestWords-len(cutWords)) + cutWords
 }
 
 // sameRepo writes the address of a repository in one way for all that mean the

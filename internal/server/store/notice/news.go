@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/server/store/db"
 	"github.com/slipway-gitops/slipway/internal/server/store/history"
 	"github.com/slipway-gitops/slipway/internal/server/store/mirror"
@@ -412,13 +413,13 @@ func (n *news) reason(ctx context.Context, uid, entry, event string) (string, er
 	var t mirror.Trouble
 	_ = strict.Decode([]byte(body), &t, strict.Foreign) // what has a wrong type says nothing
 	if event == api.NotifyDegraded {
-		return mirror.Cut(t.Status.Health.Message, mirror.LongestReport), nil
+		return legible.Prefix(t.Status.Health.Message, mirror.LongestReport), nil
 	}
 	message, _ := t.Condition(mirror.ConditionHeld)
 	if message == "" {
 		message, _ = t.Condition(mirror.ConditionDeletion)
 	}
-	return mirror.Cut(message, mirror.LongestReport), nil
+	return legible.Prefix(message, mirror.LongestReport), nil
 }
 
 // appColumns are what an event says of an application.
