@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // Policy is what may be connected to. The zero value allows public addresses only.
@@ -182,16 +184,12 @@ func (p *Policy) Resolve(ctx context.Context, host string) ([]netip.Addr, error)
 // shown is a host for messages.
 func shown(host string) string {
 	const most = 80
-	host = strings.Map(func(r rune) rune {
+	return legible.Cut(strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
 			return '?'
 		}
 		return r
-	}, host)
-	if len(host) > most {
-		host = host[:most] + "…"
-	}
-	return host
+	}, host), most)
 }
 
 // Refuses reports whether an error is a refusal of a Policy, and not one of the resolver.

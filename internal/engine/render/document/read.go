@@ -250,10 +250,7 @@ func placed(err error, part []byte, start int) error {
 			line = start + n - 1
 		}
 	}
-	if len(msg) > 300 {
-		msg = msg[:300] + "..."
-	}
-	return &Error{Line: line, Err: errors.New("read YAML: " + strings.ToValidUTF8(msg, "?") + "; correct the file")}
+	return &Error{Line: line, Err: errors.New("read YAML: " + strings.ToValidUTF8(legible.Cut(msg, 300), "?") + "; correct the file")}
 }
 
 // parts yields the documents of a YAML file with the line each starts at. A line that begins with "---" separates;

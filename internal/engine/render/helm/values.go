@@ -9,6 +9,7 @@ import (
 	"helm.sh/helm/v4/pkg/strvals"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // values merges what the user gives, weakest first: value files, values or valuesObject, parameters, parameters with
@@ -119,9 +120,5 @@ var quoted = regexp.MustCompile("`[^`]*`")
 
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(s, "\n")
-	s = quoted.ReplaceAllString(s, "a value")
-	if len(s) > 200 {
-		s = s[:200] + "..."
-	}
-	return s
+	return legible.Cut(quoted.ReplaceAllString(s, "a value"), 200)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/render"
 	"github.com/slipway-gitops/slipway/internal/engine/render/document"
 	"github.com/slipway-gitops/slipway/internal/engine/render/plain"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/source"
 )
 
@@ -75,10 +76,7 @@ func (evaluator) Evaluate(ctx context.Context, req render.Request, file string, 
 		if strings.HasPrefix(msg, "(CRASH)") {
 			return fmt.Errorf("evaluate %s: %w", file, render.ErrCrash) // the rest is a stack of this process
 		}
-		if len(msg) > maxMessage {
-			msg = msg[:maxMessage] + "..."
-		}
-		return fmt.Errorf("evaluate %s: %s", file, strings.ToValidUTF8(strings.TrimSpace(msg), "?"))
+		return fmt.Errorf("evaluate %s: %s", file, strings.ToValidUTF8(legible.Cut(strings.TrimSpace(msg), maxMessage), "?"))
 	}
 	return into.AddJSON(file, []byte(out))
 }
