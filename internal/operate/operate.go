@@ -19,7 +19,7 @@ const RequestInfo = v1alpha1.InfoRequest
 // ReasonInfo names the entry of an operation's info that says why.
 const ReasonInfo = "reason"
 
-// The author of the request. Nothing is permitted by it: a user who may change the resource may write anything.
+// Who is the author of the request. Nothing is permitted by it: a user who may change the resource may write anything.
 type Who struct {
 	Name string // of a person or a service account
 	ID   string // of the request
