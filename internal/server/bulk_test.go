@@ -225,7 +225,7 @@ func TestARollbackOfWhatSyncsByItselfIsDoneOnceItIsThere(t *testing.T) {
 		{"elsewhere", after, at("r2", "Synced", "Succeeded", pinned), api.TargetFailed, "it was not over after 1s"},
 		{"held", after, at("r2", "Synced", "Succeeded", pinned+`,{"type":"Held","message":"the window is closed"}`), api.TargetFailed, "it is pinned to deployment 3, but not there: the window is closed"},
 		{"fails", after, at("r1", "OutOfSync", "Failed", pinned), api.TargetFailed, "going back ended as Failed: as it is"},
-		{"unpinned", `"resourceVersion":"10"`, at("r2", "Synced", "Succeeded", ""), api.TargetFailed, "the rollback was ended before it was there"},
+		{"unpinned", `"resourceVersion":"10"`, at("r2", "Synced", "Succeeded", ""), api.TargetFailed, "the rollback was ended before it was complete"},
 	} {
 		w.told(c.metadata, c.status)
 		of := workOn(c.name, "admin")

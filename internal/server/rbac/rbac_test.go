@@ -224,9 +224,9 @@ func TestWhatCannotBeReadAllowsNothingAndIsTold(t *testing.T) {
 			Role{},
 			ResourceGroup{Meta: meta("account.g"), All: true, IDs: []string{"x"}},
 			binding("account.b", "alice", api.RoleAdmin, "account.g"),
-			"it must say one of: all, ids, label selectors; it says 2",
+			"it must set one of: all, ids, label selectors; it sets 2",
 		},
-		{"an empty group", Role{}, ResourceGroup{Meta: meta("account.g")}, binding("account.b", "alice", api.RoleAdmin, "account.g"), "it says 0"},
+		{"an empty group", Role{}, ResourceGroup{Meta: meta("account.g")}, binding("account.b", "alice", api.RoleAdmin, "account.g"), "it sets 0"},
 		{"a built-in role made anew", role(api.RoleViewer, "*"), ResourceGroup{}, Binding{Meta: meta("account.b")}, "role account.viewer is there twice"},
 		{"no principal", Role{}, ResourceGroup{}, Binding{Meta: meta("account.b"), Role: api.RoleAdmin}, `principal "" of type ""`},
 		{
