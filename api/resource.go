@@ -192,3 +192,23 @@ type Logs struct {
 	// Timestamps puts the time in front of each line.
 	Timestamps bool `json:"timestamps,omitempty" doc:"Prefix each line with its time"`
 }
+
+// Link leads from an application, an object or an Argo project to a page elsewhere.
+type Link struct {
+	Title       string `json:"title" doc:"What it is called" example:"Grafana"`
+	URL         string `json:"url" doc:"An address that begins with https://, http:// or mailto:" example:"https://grafana.example.org/d/shop"`
+	Description string `json:"description,omitempty" doc:"What is there"`
+	// IconClass is the name of a picture that Argo CD shows.
+	IconClass string `json:"iconClass,omitempty" doc:"Icon class of the setting, of Font Awesome" example:"fa-chart-line"`
+}
+
+// Links are those that settings of the agent's cluster give.
+type Links struct {
+	Links    []Link   `json:"links" doc:"The links, in the order of the setting"`
+	Problems []string `json:"problems,omitempty" doc:"What is wrong with links that are not shown"`
+}
+
+// LinksRequest asks for links: those of an object of the application, or without one those of the target itself.
+type LinksRequest struct {
+	Resource *ResourceRef `json:"resource,omitempty"`
+}

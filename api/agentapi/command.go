@@ -35,6 +35,8 @@ const (
 	KindFindings Kind = "application.findings"
 	// KindTips says where the branches of an Application are. It has no body.
 	KindTips Kind = "application.tips"
+	// KindLinks says which links settings give. The Target is an Application or an AppProject, the Body an api.LinksRequest.
+	KindLinks Kind = "links.list"
 
 	// KindPreview says what an Application would do. The Target names it, the Body is a Preview.
 	KindPreview Kind = "application.preview"
@@ -106,7 +108,7 @@ func (k Kind) Nature() Nature {
 		KindResourcePatch, KindResourceDelete, KindResourceAction,
 		KindSettingsApply, KindSettingsDelete, KindRotate:
 		return Changes
-	case KindDiff, KindTree, KindManifests, KindPreview, KindPlan, KindOperation, KindRevisions, KindFindings, KindTips, KindRepositoryRefs, KindRepositoryPaths,
+	case KindDiff, KindTree, KindManifests, KindPreview, KindPlan, KindOperation, KindRevisions, KindFindings, KindTips, KindLinks, KindRepositoryRefs, KindRepositoryPaths,
 		KindResourceGet, KindResourceActions, KindResourceEvents, KindSettingsTest:
 		return Reads
 	case KindResourceLogs, KindResourceTerminal, KindTreeWatch:

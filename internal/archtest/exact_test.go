@@ -74,7 +74,7 @@ func exempt() map[string]string {
 		"internal/engine/object/decode.go": "has exact names and keeps whole numbers",
 
 		"internal/engine/action/custom.go": argo, "internal/engine/health/override.go": argo,
-		"internal/engine/diff/settings.go": argo, "internal/engine/diff/exclusion.go": argo,
+		"internal/engine/diff/settings.go": argo, "internal/engine/diff/exclusion.go": argo, "internal/deeplink/link.go": argo,
 		"internal/engine/action/rule.go": builtin, "internal/engine/health/rulefile.go": builtin,
 		"internal/engine/apply/client.go": cluster, "internal/engine/apply/recreate.go": cluster, "internal/engine/apply/relax.go": cluster,
 		"internal/engine/diff/fields.go": cluster, "internal/engine/diff/fieldset.go": cluster, "internal/engine/diff/owned.go": cluster,

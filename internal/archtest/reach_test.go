@@ -67,6 +67,7 @@ func rooms() map[string][]string {
 		"internal/clue":     {api, object, "internal/cause"},
 		"internal/why":      {api, object, "internal/engine/mark", "internal/cause", "internal/project", "internal/operate", redact},
 		"internal/inspect":  {api, object, diff, health, redact},
+		"internal/deeplink": {api, "internal/engine/action"},
 		// The control plane. Its parts meet in server.go only.
 		"internal/server":  {api, "web", "internal/trace", "internal/inlet", "internal/outward", "internal/clock", server + "..."},
 		server + "address": nil,
@@ -163,7 +164,7 @@ func agentRooms() map[string][]string {
 		"internal/agent/verb": {
 			api, source + "/git", "internal/git", "internal/project", "internal/engine/...", "internal/operate", "internal/inspect", "internal/cause", "internal/clue",
 			"internal/podlog", "internal/outward", redact, "internal/agent/command", "internal/agent/setting", "internal/agent/place", "internal/agent/registry", "internal/agent/shard",
-			"internal/agent/status", "internal/agent/link", "internal/agent/kin",
+			"internal/agent/status", "internal/agent/link", "internal/agent/kin", "internal/deeplink",
 		},
 		"internal/agent/status": {api, source, object, live, "internal/engine", "internal/engine/decide", "internal/engine/mark"},
 		"internal/agent/place": {

@@ -3,6 +3,7 @@
 package place
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -65,6 +66,14 @@ type Destination struct {
 
 	mu      sync.Mutex
 	clients map[Actor]dynamic.Interface
+}
+
+// Called is the name of the cluster, and the address of its API server.
+func (d *Destination) Called() (name, server string) {
+	if server = d.Target.Live.Server; server == v1alpha1.InClusterServer {
+		return cmp.Or(d.entry.name, v1alpha1.InClusterName), server
+	}
+	return d.entry.name, server
 }
 
 var _ engine.Clusters = (*Clusters)(nil)

@@ -96,7 +96,7 @@ func (v *Verbs) Executors() map[agentapi.Kind]link.Executor {
 		agentapi.KindRestore:   command.On(a.restore), agentapi.KindRevert: command.On(a.revert), agentapi.KindAppDelete: command.On(a.removeApplication),
 		agentapi.KindDiff: command.On(l.diff), agentapi.KindTree: command.Bodiless(l.tree), agentapi.KindManifests: command.On(l.manifests), agentapi.KindPreview: command.On(l.preview),
 		agentapi.KindPlan: command.On(l.plan), agentapi.KindOperation: command.Bodiless(l.operation), agentapi.KindRevisions: command.On(l.revisions),
-		agentapi.KindFindings: command.On(l.findings), agentapi.KindTips: command.Bodiless(l.tips),
+		agentapi.KindLinks: command.On(r.links), agentapi.KindFindings: command.On(l.findings), agentapi.KindTips: command.Bodiless(l.tips),
 		agentapi.KindObjectApply: command.On(o.objectApply), agentapi.KindObjectPatch: command.On(o.objectPatch), agentapi.KindObjectDelete: command.On(o.objectDelete),
 		agentapi.KindResourceGet: command.On(r.resourceGet), agentapi.KindResourcePatch: command.On(r.resourcePatch), agentapi.KindResourceDelete: command.On(r.resourceDelete),
 		agentapi.KindResourceActions: command.On(r.resourceActions), agentapi.KindResourceAction: command.On(r.resourceAction), agentapi.KindResourceEvents: command.On(r.resourceEvents),

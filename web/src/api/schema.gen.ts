@@ -194,6 +194,22 @@ export interface paths {
 		patch?: never;
 		trace?: never;
 	};
+	"/api/v1/agents/{agent}/applications/{namespace}/{name}/links": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		get: operations["application-links"];
+		put?: never;
+		post?: never;
+		delete?: never;
+		options?: never;
+		head?: never;
+		patch?: never;
+		trace?: never;
+	};
 	"/api/v1/agents/{agent}/applications/{namespace}/{name}/logs": {
 		parameters: {
 			query?: never;
@@ -589,6 +605,22 @@ export interface paths {
 		put: operations["update-argo-project"];
 		post?: never;
 		delete: operations["delete-argo-project"];
+		options?: never;
+		head?: never;
+		patch?: never;
+		trace?: never;
+	};
+	"/api/v1/agents/{agent}/argo-projects/{namespace}/{name}/links": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		get: operations["argo-project-links"];
+		put?: never;
+		post?: never;
+		delete?: never;
 		options?: never;
 		head?: never;
 		patch?: never;
@@ -3256,6 +3288,12 @@ export interface components {
 			later?: string[] | null;
 			objects: components["schemas"]["LedgerObject"][] | null;
 		};
+		Link: {
+			description?: string;
+			iconClass?: string;
+			title: string;
+			url: string;
+		};
 		LinkPlan: {
 			environments: string[] | null;
 			items: components["schemas"]["LinkProposal"][] | null;
@@ -3269,6 +3307,10 @@ export interface components {
 			makesService?: boolean;
 			service?: string;
 			why: string;
+		};
+		Links: {
+			links: components["schemas"]["Link"][] | null;
+			problems?: string[] | null;
 		};
 		ManifestsAnswer: {
 			items: unknown[] | null;
@@ -5041,6 +5083,41 @@ export interface operations {
 			500: components["responses"]["problem"];
 		};
 	};
+	"application-links": {
+		parameters: {
+			query?: {
+				group?: string;
+				version?: string;
+				kind?: string;
+				resourceNamespace?: string;
+				resourceName?: string;
+			};
+			header?: never;
+			path: {
+				agent: string;
+				namespace: string;
+				name: string;
+			};
+			cookie?: never;
+		};
+		requestBody?: never;
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["Links"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			404: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
 	"application-logs": {
 		parameters: {
 			query?: {
@@ -6156,6 +6233,35 @@ export interface operations {
 			404: components["responses"]["problem"];
 			409: components["responses"]["problem"];
 			413: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
+	"argo-project-links": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path: {
+				agent: string;
+				namespace: string;
+				name: string;
+			};
+			cookie?: never;
+		};
+		requestBody?: never;
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["Links"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			404: components["responses"]["problem"];
 			422: components["responses"]["problem"];
 			429: components["responses"]["problem"];
 			500: components["responses"]["problem"];

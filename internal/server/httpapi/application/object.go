@@ -27,7 +27,7 @@ type ObjectRoutes struct {
 // Routes are its rows of the table.
 func (h *ObjectRoutes) Routes() []core.Route {
 	sets, projects := h.applicationSetObjects(), h.argoProjectObjects()
-	return slices.Concat(h.applicationObjects().writes(), h.sourceRoutes(), sets.reads(), sets.writes(), projects.reads(), projects.writes())
+	return slices.Concat(h.applicationObjects().writes(), h.sourceRoutes(), sets.reads(), sets.writes(), projects.reads(), projects.writes(), []core.Route{projects.links()})
 }
 
 // manifestNoun is a resource of Argo CD's that is written as a whole.
@@ -364,6 +364,23 @@ func (n *manifestNoun) remove(ctx context.Context, c *core.Call, in *item.Object
 		n.h.Dropped(ctx, n.kind, in.Input, c.Before)
 	}
 	return out, err
+}
+
+// links are those that the settings of a cluster give.
+func (n *manifestNoun) links() core.Route {
+	links := n.route(http.MethodGet, "/{namespace}/{name}/links", "view", n.name()+"-links", "The links that the settings of its cluster give to an "+n.called)
+	links.Mount = core.Mount(core.Answer[item.Input, linksOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *item.Input) (core.Target, error) {
+			return n.h.FindItem(ctx, n.kind, in.Agent, in.Namespace, in.Name)
+		},
+		Do: func(ctx context.Context, c *core.Call, in *item.Input) (*linksOutput, error) {
+			var out linksOutput
+			o := in.Order(string(agentapi.KindLinks), api.LinksRequest{})
+			o.TargetKind = n.kind
+			return &out, n.h.Ask(ctx, c, o, &out.Body)
+		},
+	})
+	return links
 }
 
 // reads are list and get, of kinds that have no summary of their own.

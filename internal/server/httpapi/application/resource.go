@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 )
@@ -32,6 +33,36 @@ func resourceAnswer[T any](h *Routes, path, id, summary, kind string) core.Route
 	r := h.applicationRoute("/resource"+path, id, summary)
 	r.Tag = "resources"
 	return asked[T](r, h, item.Application[ResourceInput](h.Clusters), func(in *ResourceInput) item.Order { return in.Order(kind, resourceQuery{in.ref()}) })
+}
+
+type linksInput struct {
+	item.Input
+	Group     string `query:"group" maxLength:"253" doc:"API group of the object; empty for core kinds" example:"apps"`
+	Version   string `query:"version" maxLength:"63" doc:"API version of the object" example:"v1"`
+	Kind      string `query:"kind" maxLength:"253" doc:"Kind of the object; without one it is about the application" example:"Deployment"`
+	ResourceN string `query:"resourceNamespace" maxLength:"63" doc:"Namespace of the object" example:"shop"`
+	Resource  string `query:"resourceName" maxLength:"253" doc:"Name of the object" example:"web"`
+}
+
+type linksOutput struct{ Body api.Links }
+
+// linksRoute asks for the links of an application, or of one of its objects.
+func (h *ApplicationRoutes) linksRoute() core.Route {
+	links := h.applicationRoute("/links", "application-links", "The links that the settings of its cluster give to an application, or to one of its objects")
+	links.Mount = core.Mount(core.Answer[linksInput, linksOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *linksInput) (core.Target, error) {
+			return h.FindApplication(ctx, in.Input)
+		},
+		Do: func(ctx context.Context, c *core.Call, in *linksInput) (*linksOutput, error) {
+			var out linksOutput
+			var req api.LinksRequest
+			if in.Kind != "" {
+				req.Resource = &api.ResourceRef{Group: in.Group, Version: in.Version, Kind: in.Kind, Namespace: in.ResourceN, Name: in.Resource}
+			}
+			return &out, h.Ask(ctx, c, in.Order(string(agentapi.KindLinks), req), &out.Body)
+		},
+	})
+	return links
 }
 
 type resourceDelete struct {
@@ -68,6 +99,7 @@ func (h *Routes) resourceRoutes() []core.Route {
 	action.Example = `{"resource":{"group":"apps","kind":"Deployment","namespace":"shop","name":"web"},"action":"restart"}`
 	action.Mount = commanded(h, "resource.action", func(r *api.ResourceAction) string { return r.Reason })
 	return []core.Route{
+		h.linksRoute(),
 		resourceAnswer[api.ResourceState](h, "", "get-resource", "An object of an application, live and as rendered, secrets masked", "resource.get"),
 		resourceAnswer[api.ResourceActions](h, "/actions", "list-actions", "The actions that an object offers", "resource.actions"),
 		resourceAnswer[api.ResourceEvents](h, "/events", "resource-events", "The Events of Kubernetes about an object", "resource.events"),

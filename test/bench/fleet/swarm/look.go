@@ -79,6 +79,7 @@ func (a *agent) looks() map[agentapi.Kind]link.Executor {
 		},
 		agentapi.KindDiff:            nothing(api.DiffAnswer{Items: []api.ObjectDiff{}}),
 		agentapi.KindResourceActions: nothing(api.ResourceActions{Actions: []api.ResourceActionInfo{}}),
+		agentapi.KindLinks:           nothing(api.Links{Links: []api.Link{}}),
 		agentapi.KindResourceEvents:  nothing(api.ResourceEvents{Events: []api.ResourceEvent{}}),
 	}
 }

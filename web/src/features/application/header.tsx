@@ -2,23 +2,24 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { BadgeCheck, EllipsisVertical, GitCommitHorizontal, RefreshCw, RotateCcw, Trash2 } from "lucide-react";
 import type { App } from "@/lib/application";
+import { externalLinks } from "@/lib/external";
 import { useFavourites } from "@/lib/favourites";
 import { infoQuery } from "@/lib/info";
 import { clock, exact, known, useNow } from "@/lib/time";
 import { Button, IconButton } from "@/ui/button";
 import { copyText } from "@/ui/copy";
+import { Links } from "@/ui/links";
 import { Menu } from "@/ui/menu";
 import { Star } from "@/ui/star";
 import { Badge, Status } from "@/ui/status";
 import { toast, toastError } from "@/ui/toast";
 import { labelOf, useActions } from "./actions";
 import { badgeOf } from "./badge";
-import { ExternalLinks } from "./external-links";
 import { useObjectFinder } from "./objects";
 import { useOffers } from "./offers";
 import { Reason } from "./reason";
 import { beside, type Detail, type Resource } from "./resource";
-import { useMay, whyQuery } from "./use";
+import { linksQuery, useMay, whyQuery } from "./use";
 
 // Header says which application it is, why it is as it is, and offers what follows from it.
 export function Header({ app, detail, resource }: { app: App; detail: Detail; resource: Resource }) {
@@ -28,6 +29,12 @@ export function Header({ app, detail, resource }: { app: App; detail: Detail; re
   const favourites = useFavourites();
   const first = why.data?.reasons?.find((r) => r.actions?.length)?.actions?.[0];
   const primary = first && beside([first], resource)[0];
+  const settings = useQuery({ ...linksQuery(app), enabled: !detail.agentAway }).data?.links;
+  const links = externalLinks({
+    annotations: resource.metadata.annotations,
+    settings,
+    served: resource.status?.summary?.externalURLs,
+  });
   const info = useQuery(infoQuery).data;
   const copyBadge = () =>
     copyText(badgeOf(app, info?.publicURL || location.origin)).then(
@@ -57,7 +64,7 @@ export function Header({ app, detail, resource }: { app: App; detail: Detail; re
               {resource.metadata.deletionTimestamp && <Badge tone="warn">Being deleted</Badge>}
             </span>
           </h1>
-          <ExternalLinks resource={resource} />
+          <Links links={links} className="mt-1" />
         </div>
         <div className="flex flex-wrap items-center gap-2 max-sm:gap-1.5">
           <Star name={app.name} on={favourites.has(app.id)} onToggle={() => favourites.toggle(app.id)} />

@@ -1,13 +1,15 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
 import { client, data, type Schemas } from "@/api/client";
-import { type App, detailQuery, liveKey, pathOf, useAway, useLack, useOff } from "@/lib/application";
+import { type App, detailQuery, liveKey, lookKey, pathOf, useAway, useLack, useOff } from "@/lib/application";
 import { accepted, finished, waiting } from "@/lib/command";
 import { events } from "@/lib/events";
 import { queryClient } from "@/lib/query";
 import { rereading } from "@/lib/reread";
 import { known } from "@/lib/time";
 import { type Detail, type Named, type Resource, resourceOf } from "./resource";
+
+const address = "/api/v1/agents/{agent}/applications/{namespace}/{name}";
 
 const settle = 120; // ms to gather events that come together
 
@@ -51,6 +53,15 @@ export const whyQuery = (app: App) =>
       data(client.GET("/api/v1/agents/{agent}/applications/{namespace}/{name}/why", { params: { path: pathOf(app) } })),
     // No event says that a sync window opens.
     refetchInterval: ({ state }) => untilOf(state.data?.window?.until, Date.now()),
+  });
+
+// linksQuery are the links that settings of the agent's cluster give. An agent that is older knows none.
+export const linksQuery = (app: App) =>
+  queryOptions({
+    queryKey: lookKey(app, "links"),
+    staleTime: 60_000,
+    retry: false,
+    queryFn: () => data(client.GET(`${address}/links`, { params: { path: pathOf(app) } })),
   });
 
 // May says for each thing that can be asked of an application why it cannot be.
@@ -101,8 +112,6 @@ export interface Requests {
   revert: Schemas["RevertRequest"];
   allow: Schemas["AllowRequest"];
 }
-
-const address = "/api/v1/agents/{agent}/applications/{namespace}/{name}";
 
 // operate asks the application for something and gives what came of it.
 export async function operate<V extends keyof Requests>(app: App, verb: V, body: Requests[V]): Promise<Answer> {

@@ -2,7 +2,6 @@ import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { useState } from "react";
 import { stringify } from "yaml";
-import { client, data } from "@/api/client";
 import { finished } from "@/lib/command";
 import { useAddress } from "@/lib/navigate";
 import { queryClient } from "@/lib/query";
@@ -18,7 +17,8 @@ import { Facts } from "@/ui/page";
 import { Empty, NoneYet, NoPermission } from "@/ui/states";
 import type { Column } from "@/ui/table";
 import { toast } from "@/ui/toast";
-import { placeOf, useSettings } from "./items";
+import { deleteProject, useSettings } from "./items";
+import { ProjectLinks } from "./project-links";
 import { ResourceEditor } from "./resource-editor";
 import type { SettingItem } from "./setting";
 import { readable } from "./yaml";
@@ -168,6 +168,7 @@ function One({ item, onClose }: { item: SettingItem; onClose: () => void }) {
         />
       ) : (
         <div className="space-y-4 p-4">
+          <ProjectLinks item={item} />
           <Facts
             facts={[
               [
@@ -214,13 +215,7 @@ function One({ item, onClose }: { item: SettingItem; onClose: () => void }) {
         action={`Delete ${item.name}`}
         typed={item.name}
         onConfirm={async () => {
-          finished(
-            await data(
-              client.DELETE("/api/v1/agents/{agent}/argo-projects/{namespace}/{name}", {
-                params: { path: placeOf(item) },
-              }),
-            ),
-          );
+          finished(await deleteProject(item));
           toast("The Argo project was deleted", item.name);
           void queryClient.invalidateQueries({ queryKey: ["argoproject"] });
           onClose();

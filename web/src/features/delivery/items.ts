@@ -1,3 +1,4 @@
+import { client, data } from "@/api/client";
 import { useList } from "@/lib/entity";
 import type { SettingItem } from "./setting";
 
@@ -11,3 +12,6 @@ export const placeOf = ({ agent, namespace, name }: Pick<SettingItem, "agent" | 
   namespace,
   name,
 });
+
+export const deleteProject = (item: SettingItem) =>
+  data(client.DELETE("/api/v1/agents/{agent}/argo-projects/{namespace}/{name}", { params: { path: placeOf(item) } }));

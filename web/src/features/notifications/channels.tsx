@@ -3,7 +3,7 @@ import { useState } from "react";
 import { client, data } from "@/api/client";
 import { InputError } from "@/lib/input";
 import { readLabels, writeLabels } from "@/lib/labels";
-import { safeLink } from "@/lib/links";
+import { webLink } from "@/lib/links";
 import { Button } from "@/ui/button";
 import { described, named, scoped } from "@/ui/columns";
 import { Entities } from "@/ui/entities";
@@ -70,7 +70,7 @@ function Form(form: FormProps<Channel>) {
     if (typeof read === "string") {
       throw new InputError(read.replace("label", "option"));
     }
-    if (kind === "webhook" && !safeLink(url)) {
+    if (kind === "webhook" && !webLink(url)) {
       throw new InputError("Invalid address of the webhook. Enter https://HOST/PATH.");
     }
     return {

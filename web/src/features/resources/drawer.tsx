@@ -14,6 +14,7 @@ import { LogView } from "./log-view";
 import { type Forest, hasPods, type Node, refOf } from "./model";
 import { ObjectDiff } from "./object-diff";
 import { ObjectEvents } from "./object-events";
+import { ObjectLinks } from "./object-links";
 import { ObjectManifest } from "./object-manifest";
 import { refFrom, stateQuery } from "./object-query";
 import { ObjectSummary } from "./object-summary";
@@ -89,6 +90,7 @@ export default function ResourceDrawer({ app, id, tree, tab, onTab, onOpen, onCl
       description={`${node.kind}${node.namespace ? ` in ${node.namespace}` : ""}`}
     >
       <div className="flex h-full min-h-0 flex-col">
+        <ObjectLinks app={app} node={node} />
         <div className="flex flex-wrap items-end justify-between gap-2 border-b px-4 pt-2">
           <div role="tablist" aria-label="About this object" className="-mb-px flex max-w-full gap-1 overflow-x-auto">
             {tabs.map((t, i) => (

@@ -63,6 +63,15 @@ export const actionsQuery = (app: App, ref: Ref) =>
     queryFn: () => data(client.GET(`${base}/resource/actions`, { params: paramsOf(app, ref) })),
   });
 
+// linksQuery are the links that settings of the agent's cluster give to an object. An agent that is older knows none.
+export const linksQuery = (app: App, ref: Ref) =>
+  queryOptions({
+    queryKey: ["object", "links", ...keyOf(app, ref)],
+    staleTime: 60_000,
+    retry: false,
+    queryFn: () => data(client.GET(`${base}/links`, { params: paramsOf(app, ref) })),
+  });
+
 // differencesQuery is what differs in all objects of an application: the agent compares them together.
 export const differencesQuery = (app: App, ignored: boolean) =>
   queryOptions({

@@ -2,7 +2,6 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { Schemas } from "@/api/client";
 import { plural } from "@/lib/format";
-import { safeLink } from "@/lib/links";
 import { Ago } from "@/ui/ago";
 import { Copy } from "@/ui/copy";
 import { Facts } from "@/ui/page";
@@ -73,29 +72,6 @@ export function ObjectSummary({
   add("Node", node.pod?.node);
   add("IP address", node.pod?.ip);
   add("Addresses", node.addresses?.join(", "));
-  add(
-    "Opens at",
-    node.urls?.length && (
-      <ul>
-        {node.urls.map((url) => (
-          <li key={url}>
-            {safeLink(url) ? (
-              <a
-                href={safeLink(url)}
-                target="_blank"
-                rel="noreferrer noopener"
-                className="break-all text-accent underline"
-              >
-                {url}
-              </a>
-            ) : (
-              url
-            )}
-          </li>
-        ))}
-      </ul>
-    ),
-  );
   add("Ports", portsOf(live).join(", "));
   add(
     "Images",

@@ -1,12 +1,7 @@
 import { expect, test } from "vitest";
 import { externalLinks } from "./external";
 
-const links = (annotations: Record<string, string>, externalURLs: string[] = []) =>
-  externalLinks({
-    metadata: { name: "web", namespace: "argocd", annotations },
-    spec: {},
-    status: { summary: { externalURLs } },
-  });
+const links = (annotations: Record<string, string>, served: string[] = []) => externalLinks({ annotations, served });
 
 test("annotations name links, with a title of their own or the name of the annotation", () => {
   expect(
@@ -33,4 +28,29 @@ test("what runs script or is no address is no link", () => {
   expect(
     links({ "link.argocd.argoproj.io/x": "javascript:alert(1)" }, ["data:text/html,x", "", "x|javascript:alert(1)"]),
   ).toEqual([]);
+});
+
+test("links of settings stand between those that were chosen and those that are derived", () => {
+  expect(
+    externalLinks({
+      annotations: { "link.argocd.argoproj.io/runbook": "https://wiki.example.org/web" },
+      settings: [
+        {
+          title: "Grafana",
+          url: "https://grafana.example.org/d/web",
+          description: "Dashboards",
+          iconClass: "fa-chart",
+        },
+        { title: "Owner", url: "mailto:web@example.org" },
+        { title: "Again", url: "https://wiki.example.org/web" },
+        { title: "Script", url: "javascript:alert(1)" },
+      ],
+      served: ["https://web.example.org/"],
+    }).map(({ title, href }) => `${title} ${href}`),
+  ).toEqual([
+    "runbook https://wiki.example.org/web",
+    "Grafana https://grafana.example.org/d/web",
+    "Owner mailto:web@example.org",
+    "web.example.org https://web.example.org/",
+  ]);
 });
