@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -21,8 +20,8 @@ import (
 type options struct {
 	*connect.Common
 	api.AuditFilter
-	from, to string
-	limit    int
+	noun.Span
+	limit int
 }
 
 func (o *options) addFlags(flags *pflag.FlagSet) {
@@ -32,31 +31,7 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.ObjectID, "object", "", "only actions on the object with this `id`")
 	flags.StringVar(&o.Outcome, "outcome", "", "only what ended like this: `succeeded|failed|denied`")
 	flags.StringVar(&o.RequestID, "request", "", "only actions of the request with this `id`")
-	flags.StringVar(&o.from, "from", "", "only from this `time` on: RFC 3339, or how long ago, such as 24h")
-	flags.StringVar(&o.to, "to", "", "only before this `time`: RFC 3339, or how long ago")
-}
-
-func (o *options) parse(now time.Time) error {
-	var err error
-	if o.From, err = readTime("--from", o.from, now); err != nil {
-		return err
-	}
-	o.To, err = readTime("--to", o.to, now)
-	return err
-}
-
-func readTime(flag, text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
-		return now.Add(-ago), nil
-	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return t, iostream.Usagef("%s %q is no time: write 2030-06-01T08:00:00Z, or 24h for a day ago", flag, text)
-	}
-	return t, nil
+	o.Span.AddFlags(flags, "only what was done ")
 }
 
 // NewCmd returns the command `audit` with its verbs.
@@ -82,7 +57,7 @@ func newListCmd(common *connect.Common) *cobra.Command {
 }
 
 func listRun(ctx context.Context, o options) error {
-	if err := o.parse(time.Now()); err != nil {
+	if err := o.Read(&o.From, &o.To); err != nil {
 		return err
 	}
 	if o.limit < 1 {
@@ -92,18 +67,12 @@ func listRun(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	var all []api.AuditEntry
-	for len(all) < o.limit {
-		o.Limit = min(o.limit-len(all), api.MaxLimit)
-		page, err := s.Client.Audit(ctx, o.AuditFilter)
-		if err != nil {
-			return s.Explain(err)
-		}
-		all = append(all, page.Items...)
-		if page.NextCursor == "" || page.NextCursor == o.Cursor {
-			break
-		}
-		o.Cursor = page.NextCursor
+	all, _, err := noun.Pages(o.ListOptions, o.limit, func(options api.ListOptions) (api.Page[api.AuditEntry], error) {
+		o.ListOptions = options
+		return s.Client.Audit(ctx, o.AuditFilter)
+	})
+	if err != nil {
+		return s.Explain(err)
 	}
 	return noun.PrintList(o.Common, all, []string{"ID", "TIME", "WHO", "ACTION", "OBJECT", "OUTCOME", "REASON", "MESSAGE"}, func(e *api.AuditEntry) []string {
 		return []string{strconv.FormatInt(e.ID, 10), noun.Time(e.At), e.Actor.Type + " " + e.Actor.ID, e.Action, e.Object.ID, e.Outcome, e.Reason, e.Message}
@@ -128,7 +97,7 @@ func exportRun(ctx context.Context, o options, format, file string) error {
 	if format != "jsonl" && format != "csv" {
 		return iostream.Usagef("--format is jsonl or csv, not %q", format)
 	}
-	if err := o.parse(time.Now()); err != nil {
+	if err := o.Read(&o.From, &o.To); err != nil {
 		return err
 	}
 	s, err := o.MustServer()

@@ -18,15 +18,17 @@ import (
 // measured says which deliveries are measured.
 type measured struct {
 	*connect.Common
-	f                                          api.LedgerFilter
-	from, to, app, service, environment, scope string
-	agent                                      string
+	noun.Span
+	f                                api.LedgerFilter
+	app, service, environment, scope string
+	agent                            string
 }
 
 func (o *measured) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.from, "from", "", "from this `time` on: RFC 3339, a date, or how long ago, such as 24h (default 30 days before the end)")
-	flags.StringVar(&o.to, "to", "", "before this `time` (default now)")
+	o.Span.AddFlags(flags, "only operations that ended ")
+	flags.Lookup("from").Usage += " (default 30 days before the end)"
+	flags.Lookup("to").Usage += " (default now)"
 	flags.StringVar(&o.app, "app", "", "only the `application` NAME, NAMESPACE/NAME or AGENT/NAMESPACE/NAME")
 	flags.StringVar(&o.agent, "agent", "", "only applications of this `agent`, by id or name")
 	flags.StringVar(&o.f.ArgoProject, "project", "", "only those of this Argo `project`")
@@ -38,11 +40,7 @@ func (o *measured) addFlags(cmd *cobra.Command) {
 // filter is what is asked of a server.
 func (o *measured) filter(ctx context.Context) (s *connect.Server, f api.LedgerFilter, err error) {
 	f = o.f
-	now := time.Now()
-	if f.From, err = noun.ReadTime("--from", o.from, now); err != nil {
-		return nil, f, err
-	}
-	if f.To, err = noun.ReadTime("--to", o.to, now); err != nil {
+	if err = o.Read(&f.From, &f.To); err != nil {
 		return nil, f, err
 	}
 	if o.scope != "" {

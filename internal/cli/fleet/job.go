@@ -66,7 +66,7 @@ func jobListRun(ctx context.Context, o *jobListOptions) error {
 	if err != nil {
 		return err
 	}
-	all, _, err := pages(o.ListOptions, o.limit, func(options api.ListOptions) (api.Page[api.Job], error) {
+	all, _, err := noun.Pages(o.ListOptions, o.limit, func(options api.ListOptions) (api.Page[api.Job], error) {
 		return s.Client.Jobs(ctx, api.JobFilter{ListOptions: options, State: o.State}, o.mine)
 	})
 	if err != nil {
@@ -133,7 +133,7 @@ func jobGetRun(ctx context.Context, o *jobGetOptions) error {
 	if err != nil {
 		return s.Explain(err)
 	}
-	targets, _, err := pages(api.ListOptions{}, 0, func(options api.ListOptions) (api.Page[api.JobTarget], error) {
+	targets, _, err := noun.Pages(api.ListOptions{}, 0, func(options api.ListOptions) (api.Page[api.JobTarget], error) {
 		return s.Client.JobTargets(ctx, o.id, o.state, options)
 	})
 	switch {

@@ -151,7 +151,7 @@ func listRun(ctx context.Context, o *listOptions) error {
 	if err != nil {
 		return err
 	}
-	all, total, err := pages(api.ListOptions{Sort: o.sort}, o.limit, func(options api.ListOptions) (api.Page[api.Application], error) {
+	all, total, err := noun.Pages(api.ListOptions{Sort: o.sort}, o.limit, func(options api.ListOptions) (api.Page[api.Application], error) {
 		return s.Client.FleetApplications(ctx, filter, options)
 	})
 	if err != nil {
@@ -203,25 +203,6 @@ func labelText(labels map[string]string) string {
 		out = append(out, key)
 	}
 	return strings.Join(out, ",")
-}
-
-// pages reads pages until there are enough, or no more; limit 0 is for all. total is how many there are.
-func pages[T any](options api.ListOptions, limit int, read func(api.ListOptions) (api.Page[T], error)) (all []T, total int64, err error) {
-	for {
-		options.Limit = api.MaxLimit
-		if limit > 0 {
-			options.Limit = min(limit-len(all), api.MaxLimit)
-		}
-		page, err := read(options)
-		if err != nil {
-			return nil, 0, err
-		}
-		all = append(all, page.Items...)
-		if page.NextCursor == "" || page.NextCursor == options.Cursor || (limit > 0 && len(all) >= limit) {
-			return all, page.Total, nil
-		}
-		options.Cursor = page.NextCursor
-	}
 }
 
 func ids[T any](all []T, id func(*T) string) []string {

@@ -12,7 +12,6 @@ import (
 	"os"
 	"path"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -39,7 +38,7 @@ func exportRun(ctx context.Context, o entries, format, file string) error {
 	if format != "jsonl" && format != "tar" {
 		return iostream.Usagef("--format is jsonl or tar, not %q", format)
 	}
-	if err := o.parse(time.Now()); err != nil {
+	if err := o.parse(); err != nil {
 		return err
 	}
 	s, err := o.server(ctx)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -100,14 +99,14 @@ func actions() []string {
 // entries are the flags of a list of entries.
 type entries struct {
 	choice
-	from, to  string
+	noun.Span
 	automatic bool
 	manual    bool
 }
 
 // begin reads what the flags say, and finds the server.
 func (o *entries) begin(ctx context.Context) (*connect.Server, error) {
-	if err := o.parse(time.Now()); err != nil {
+	if err := o.parse(); err != nil {
 		return nil, err
 	}
 	if o.limit < 1 {
@@ -125,11 +124,10 @@ func (o *entries) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.automatic, "automatic", false, "only operations that automated sync started")
 	flags.BoolVar(&o.manual, "manual", false, "only operations that were requested")
 	flags.BoolVar(&o.Changed, "changed", false, "only operations that changed something")
-	flags.StringVar(&o.from, "from", "", "only operations that ended from this `time` on: RFC 3339, a date, or how long ago, such as 24h")
-	flags.StringVar(&o.to, "to", "", "only operations that ended before this `time`")
+	o.Span.AddFlags(flags, "only operations that ended ")
 }
 
-func (o *entries) parse(now time.Time) error {
+func (o *entries) parse() error {
 	if err := cmp.Or(noun.OneOf("phase", phases(), o.Phase), noun.OneOf("action", actions(), o.Action)); err != nil {
 		return err
 	}
@@ -139,14 +137,7 @@ func (o *entries) parse(now time.Time) error {
 	if o.automatic || o.manual {
 		o.Automatic = &o.automatic
 	}
-	var err error
-	if o.From, err = noun.ReadTime("--from", o.from, now); err != nil {
-		return err
-	}
-	if o.To, err = noun.ReadTime("--to", o.to, now); err != nil {
-		return err
-	}
-	return o.choice.parse()
+	return cmp.Or(o.Read(&o.From, &o.To), o.choice.parse())
 }
 
 // application is how people name the application of an entry.

@@ -18,21 +18,13 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
-// pages reads pages until there are enough, or no more. more is how many there are that it did not read.
-func pages[T any](filter *api.LedgerFilter, limit int, read func() (api.Page[T], error)) (all []T, more int64, err error) {
-	for len(all) < limit {
-		filter.Limit = min(limit-len(all), api.MaxLimit)
-		page, err := read()
-		if err != nil {
-			return nil, 0, err
-		}
-		all = append(all, page.Items...)
-		if page.NextCursor == "" {
-			return all, 0, nil
-		}
-		filter.Cursor, more = page.NextCursor, page.Total-int64(len(all))
-	}
-	return all, more, nil
+// pages reads up to limit items. more is how many there are that it did not read.
+func pages[T any](f api.LedgerFilter, limit int, read func(api.LedgerFilter) (api.Page[T], error)) (all []T, more int64, err error) {
+	all, total, err := noun.Pages(f.ListOptions, limit, func(options api.ListOptions) (api.Page[T], error) {
+		f.ListOptions = options
+		return read(f)
+	})
+	return all, max(0, total-int64(len(all))), err
 }
 
 // sayMore says that a list was cut.
@@ -59,7 +51,7 @@ func listRun(ctx context.Context, o entries) error {
 	if err != nil {
 		return err
 	}
-	all, more, err := pages(&o.LedgerFilter, o.limit, func() (api.Page[api.LedgerEntry], error) { return s.Client.Ledger(ctx, o.LedgerFilter) })
+	all, more, err := pages(o.LedgerFilter, o.limit, func(f api.LedgerFilter) (api.Page[api.LedgerEntry], error) { return s.Client.Ledger(ctx, f) })
 	if err != nil {
 		return s.Explain(err)
 	}
@@ -189,7 +181,7 @@ func atRun(ctx context.Context, o choice, text string) error {
 		return err
 	}
 	const most = 1_000_000
-	all, _, err := pages(&o.LedgerFilter, most, func() (api.Page[api.LedgerState], error) { return s.Client.LedgerAt(ctx, when, o.LedgerFilter) })
+	all, _, err := pages(o.LedgerFilter, most, func(f api.LedgerFilter) (api.Page[api.LedgerState], error) { return s.Client.LedgerAt(ctx, when, f) })
 	if err != nil {
 		return s.Explain(err)
 	}
@@ -367,7 +359,9 @@ func objectRun(ctx context.Context, o entries) error {
 	if err != nil {
 		return err
 	}
-	all, more, err := pages(&o.LedgerFilter, o.limit, func() (api.Page[api.LedgerObjectChange], error) { return s.Client.LedgerObject(ctx, o.LedgerFilter) })
+	all, more, err := pages(o.LedgerFilter, o.limit, func(f api.LedgerFilter) (api.Page[api.LedgerObjectChange], error) {
+		return s.Client.LedgerObject(ctx, f)
+	})
 	if err != nil {
 		return s.Explain(err)
 	}

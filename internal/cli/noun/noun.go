@@ -149,6 +149,25 @@ func (n *Noun[T, P]) listRun(ctx context.Context, o listOptions) error {
 	}, "no "+n.Called+" that you may see; make one with `slipway "+n.path()+" create`")
 }
 
+// Pages reads pages until there are limit items, or no more; limit 0 is for all. total is how many there are.
+func Pages[T any](options api.ListOptions, limit int, read func(api.ListOptions) (api.Page[T], error)) (all []T, total int64, err error) {
+	for {
+		options.Limit = api.MaxLimit
+		if limit > 0 {
+			options.Limit = min(limit-len(all), api.MaxLimit)
+		}
+		page, err := read(options)
+		if err != nil {
+			return nil, 0, err
+		}
+		all = append(all, page.Items...)
+		if page.NextCursor == "" || page.NextCursor == options.Cursor || (limit > 0 && len(all) >= limit) {
+			return all, page.Total, nil
+		}
+		options.Cursor = page.NextCursor
+	}
+}
+
 // PrintList prints a list: as JSON and YAML {"items": […]}, else a table; what to say where there is nothing.
 func PrintList[T any](common *connect.Common, all []T, header []string, row func(*T) []string, nothing string) error {
 	if common.Output != iostream.Table {

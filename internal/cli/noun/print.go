@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
@@ -140,6 +142,25 @@ func ReadTime(what, text string, now time.Time) (time.Time, error) {
 		}
 	}
 	return time.Time{}, iostream.Usagef("%s %q is no time: write 2030-06-01T08:00:00Z, 2030-06-01, or 24h for a day ago, 7d for a week", what, text)
+}
+
+// Span is a time span that flags give.
+type Span struct{ from, to string }
+
+// AddFlags adds the flags. what comes before "from this time on", such as "only operations that ended ".
+func (s *Span) AddFlags(flags *pflag.FlagSet, what string) {
+	flags.StringVar(&s.from, "from", "", what+"from this `time` on: RFC 3339, a date, or how long ago, such as 24h")
+	flags.StringVar(&s.to, "to", "", what+"before this `time`")
+}
+
+// Read reads what the flags say; the zero time for no flag.
+func (s *Span) Read(from, to *time.Time) (err error) {
+	now := time.Now()
+	if *from, err = ReadTime("--from", s.from, now); err != nil {
+		return err
+	}
+	*to, err = ReadTime("--to", s.to, now)
+	return err
 }
 
 // OneOf looks whether each text that a flag was given is one of those that there are.

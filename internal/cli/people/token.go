@@ -61,19 +61,10 @@ func newTokenListCmd(common *connect.Common) *cobra.Command {
 }
 
 func allTokens(ctx context.Context, s *connect.Server, owner api.Principal) ([]api.Token, error) {
-	var out []api.Token
-	options := api.ListOptions{Limit: api.MaxLimit}
-	for {
-		page, err := s.Client.Tokens(ctx, owner, options)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, page.Items...)
-		if page.NextCursor == "" || page.NextCursor == options.Cursor {
-			return out, nil
-		}
-		options.Cursor = page.NextCursor
-	}
+	all, _, err := noun.Pages(api.ListOptions{}, 0, func(options api.ListOptions) (api.Page[api.Token], error) {
+		return s.Client.Tokens(ctx, owner, options)
+	})
+	return all, err
 }
 
 func permissionsText(list []api.Permission) string {

@@ -47,7 +47,7 @@ type linksInput struct {
 type linksOutput struct{ Body api.Links }
 
 // linksRoute asks for the links of an application, or of one of its objects.
-func (h *ApplicationRoutes) linksRoute() core.Route {
+func (h *Routes) linksRoute() core.Route {
 	links := h.applicationRoute("/links", "application-links", "The links that the settings of its cluster give to an application, or to one of its objects")
 	links.Mount = core.Mount(core.Answer[linksInput, linksOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *linksInput) (core.Target, error) {
