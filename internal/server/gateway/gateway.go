@@ -78,7 +78,7 @@ type Bus struct {
 
 // Gateway is the server's end of the links of all agents.
 type Gateway struct {
-	// Commands gives agents commands, Peers speaks to the other servers.
+	// Commands gives commands to agents, Peers sends notes to the other servers.
 	Commands *Dispatcher
 	Peers    *Peers
 

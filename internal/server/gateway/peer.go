@@ -51,7 +51,7 @@ type peerNote struct {
 	UIDs    []string         `json:"uids,omitempty"`
 }
 
-// Peers speaks to the other servers of the cluster. What they say is heard by the Gateway.
+// Peers sends notes to the other servers of the cluster. The Gateway takes theirs.
 type Peers struct {
 	cfg      *Config
 	conns    *connections

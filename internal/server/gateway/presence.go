@@ -160,7 +160,7 @@ func (p *presence) stop() {
 	}
 }
 
-// monitor finds out which agents are there, and ends all that those have going here that are not, or may not be.
+// monitor detects agents that are lost or revoked, and ends what they have open on this server.
 type monitor struct {
 	cfg      *Config
 	lanes    *lanes

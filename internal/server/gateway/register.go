@@ -100,7 +100,7 @@ func makeKey(path string) (ed25519.PrivateKey, error) {
 	return key, nil
 }
 
-// registrar knows agents by their keys: it registers them, lets them connect, and lets them have another key.
+// registrar identifies agents by their keys: it registers them, lets them connect, and rotates their keys.
 type registrar struct {
 	cfg      *Config
 	lanes    *lanes

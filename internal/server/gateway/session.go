@@ -69,7 +69,7 @@ func (a *sessions) has(uid string) bool {
 	return a.byUID[uid] != nil
 }
 
-// reception takes what an agent says of itself: that it is there, and how it is.
+// reception begins the sessions of agents and takes their heartbeats.
 type reception struct {
 	cfg       *Config
 	conns     *connections

@@ -47,7 +47,7 @@ func builtIn(noun, id string) error {
 func (s *Rights) writeBuiltins(ctx context.Context) error {
 	return s.db.Write(ctx, func(t db.Tx) error {
 		// Of several servers that start, one does it and the others wait.
-		if _, err := t.Exec(ctx, "UPDATE setting SET version = version WHERE id = ?", entity.SettingPolicy); err != nil {
+		if err := t.Run(ctx, "UPDATE setting SET version = version WHERE id = ?", entity.SettingPolicy); err != nil {
 			return err
 		}
 		for _, r := range rbac.BuiltinRoles() {

@@ -101,8 +101,7 @@ func (s *Sessions) Attempt(ctx context.Context, key string, next func(authn.Atte
 			return fmt.Errorf("read wrong passwords: %w", err)
 		}
 		now = next(was)
-		_, err = t.Exec(ctx, "UPDATE attempt SET failures = ?, last_at = ?, locked_until = ? WHERE id = ?", now.Failures, now.LastAt, now.LockedUntil, key)
-		return err
+		return t.Run(ctx, "UPDATE attempt SET failures = ?, last_at = ?, locked_until = ? WHERE id = ?", now.Failures, now.LastAt, now.LockedUntil, key)
 	})
 	return now, err
 }

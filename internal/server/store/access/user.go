@@ -47,8 +47,7 @@ func users() *entity.Kind[api.User] {
 			if before == nil || !u.Disabled {
 				return nil
 			}
-			_, err := t.Exec(ctx, "DELETE FROM session WHERE person = ?", u.ID)
-			return err
+			return t.Run(ctx, "DELETE FROM session WHERE person = ?", u.ID)
 		},
 		References: func(ctx context.Context, t db.Tx, u *api.User) ([]api.Ref, error) {
 			return bindingsOf(ctx, t, api.PrincipalUser, u.ID)
@@ -79,8 +78,7 @@ func releasePrincipal(ctx context.Context, t db.Tx, kind, id string) error {
 	if err := Bindings().DestroyAll(ctx, t, "principal_type = ? AND principal_id = ?", kind, id); err != nil {
 		return err
 	}
-	_, err := t.Exec(ctx, "DELETE FROM token WHERE owner_type = ? AND owner_id = ?", kind, id)
-	return err
+	return t.Run(ctx, "DELETE FROM token WHERE owner_type = ? AND owner_id = ?", kind, id)
 }
 
 // mapped comes before the ids of groups, among those of the last sign-in, that
@@ -228,8 +226,7 @@ func (s *Users) SetPassword(ctx context.Context, name string, p authn.NewPasswor
 		if err != nil || !p.EndTokens {
 			return err
 		}
-		_, err = t.Exec(ctx, "DELETE FROM token WHERE owner_type = ? AND owner_id = ? AND id <> ?", api.PrincipalUser, name, p.KeepToken)
-		return err
+		return t.Run(ctx, "DELETE FROM token WHERE owner_type = ? AND owner_id = ? AND id <> ?", api.PrincipalUser, name, p.KeepToken)
 	})
 }
 

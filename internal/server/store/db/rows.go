@@ -20,10 +20,7 @@ func (t Tx) EachOf(ctx context.Context, query string, args []any, list []string,
 
 // ExecOf runs a statement that names a list, as (LIST), which comes behind all other arguments.
 func (t Tx) ExecOf(ctx context.Context, query string, args []any, list []string) error {
-	return inParts(query, args, list, func(query string, args []any) error {
-		_, err := t.Exec(ctx, query, args...)
-		return err
-	})
+	return inParts(query, args, list, func(query string, args []any) error { return t.Run(ctx, query, args...) })
 }
 
 // inParts runs a query for parts of a list that are not too long for one.
@@ -60,6 +57,17 @@ func (t Tx) Change(ctx context.Context, noun, id, statement string, args ...any)
 // Change is Tx.Change in a transaction of its own.
 func (s *DB) Change(ctx context.Context, noun, id, statement string, args ...any) error {
 	return s.Write(ctx, func(t Tx) error { return t.Change(ctx, noun, id, statement, slices.Clone(args)...) })
+}
+
+// Timed is DB.Write with the time that the database has.
+func (s *DB) Timed(ctx context.Context, do func(t Tx, now int64) error) error {
+	return s.Write(ctx, func(t Tx) error {
+		now, err := t.Clock(ctx)
+		if err != nil {
+			return err
+		}
+		return do(t, now)
+	})
 }
 
 // One is Tx.One in a transaction of its own.

@@ -90,6 +90,12 @@ func (t Tx) Exec(ctx context.Context, query string, args ...any) (int64, error) 
 	return result.RowsAffected()
 }
 
+// Run is Exec where it does not matter how many rows there were.
+func (t Tx) Run(ctx context.Context, statement string, args ...any) error {
+	_, err := t.Exec(ctx, statement, args...)
+	return err
+}
+
 // One reads the only row of a query; ErrNotFound when there is none.
 func (t Tx) One(ctx context.Context, query string, args []any, into ...any) error {
 	err := t.sql.QueryRowContext(ctx, t.dialect.rebind(query), Values(args)...).Scan(into...)
@@ -249,8 +255,5 @@ func isConflict(err error) bool {
 
 // Run is a transaction of one statement.
 func (s *DB) Run(ctx context.Context, statement string, args ...any) error {
-	return s.Write(ctx, func(t Tx) error {
-		_, err := t.Exec(ctx, statement, append([]any(nil), args...)...)
-		return err
-	})
+	return s.Write(ctx, func(t Tx) error { return t.Run(ctx, statement, append([]any(nil), args...)...) })
 }

@@ -35,6 +35,5 @@ func moveItems(ctx context.Context, t db.Tx, uid, argoProject string, scope api.
 	if err != nil {
 		return err
 	}
-	_, err = t.Exec(ctx, "UPDATE item SET scope = ?, edition = ? WHERE agent = ? AND argo_project = ?", string(scope), edition, uid, argoProject)
-	return err
+	return t.Run(ctx, "UPDATE item SET scope = ?, edition = ? WHERE agent = ? AND argo_project = ?", string(scope), edition, uid, argoProject)
 }

@@ -128,7 +128,7 @@ func writeClusters(ctx context.Context, t db.Tx, v, before *api.Environment) err
 			continue
 		}
 		agents[c.Agent] = true
-		if _, err := t.Exec(ctx, "DELETE FROM environment_cluster WHERE environment = ? AND agent = ? AND cluster = ?", v.ID, c.Agent, c.Cluster); err != nil {
+		if err := t.Run(ctx, "DELETE FROM environment_cluster WHERE environment = ? AND agent = ? AND cluster = ?", v.ID, c.Agent, c.Cluster); err != nil {
 			return err
 		}
 	}

@@ -49,8 +49,7 @@ func LockLinks(ctx context.Context, t db.Tx, change bool) error {
 	if change {
 		how = "FOR UPDATE"
 	}
-	_, err := t.Exec(ctx, "SELECT 1 FROM setting WHERE id = ? "+how, settingLinks)
-	return err
+	return t.Run(ctx, "SELECT 1 FROM setting WHERE id = ? "+how, settingLinks)
 }
 
 // NewLinker reads what the links of some applications of an agent follow from.
@@ -225,7 +224,7 @@ func Relink(ctx context.Context, t db.Tx, condition string, args ...any) error {
 				}
 			}
 			query := "UPDATE item SET service = ?, environment = ?, edition = ? WHERE agent = ? AND entry = ?"
-			if _, err := t.Exec(ctx, query, now.Service, now.Environment, edition, p.uid, p.entry); err != nil {
+			if err := t.Run(ctx, query, now.Service, now.Environment, edition, p.uid, p.entry); err != nil {
 				return fmt.Errorf("link applications: %w", err)
 			}
 		}

@@ -124,7 +124,7 @@ func unmapped(ctx context.Context, t db.Tx, condition string, args ...any) (int6
 		if err != nil {
 			return 0, err
 		}
-		if _, err := t.Exec(ctx, "DELETE FROM mapping WHERE agent = ? AND argo_project = ?", m.Agent, m.ArgoProject); err != nil {
+		if err := t.Run(ctx, "DELETE FROM mapping WHERE agent = ? AND argo_project = ?", m.Agent, m.ArgoProject); err != nil {
 			return 0, err
 		}
 		if err := moveItems(ctx, t, agent.UID, m.ArgoProject, agent.Scope); err != nil {

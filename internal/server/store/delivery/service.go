@@ -78,14 +78,14 @@ func unlink(ctx context.Context, t db.Tx, column string, m *api.Meta) error {
 	if err := LockLinks(ctx, t, true); err != nil {
 		return err
 	}
-	if _, err := t.Exec(ctx, "UPDATE application_link SET "+column+" = '', version = version + 1, updated_at = ? WHERE "+column+" = ?", t.Now, m.ID); err != nil {
+	if err := t.Run(ctx, "UPDATE application_link SET "+column+" = '', version = version + 1, updated_at = ? WHERE "+column+" = ?", t.Now, m.ID); err != nil {
 		return err
 	}
-	if _, err := t.Exec(ctx, "DELETE FROM application_link WHERE service = '' AND environment = ''"); err != nil {
+	if err := t.Run(ctx, "DELETE FROM application_link WHERE service = '' AND environment = ''"); err != nil {
 		return err
 	}
 	// The row itself goes first, so that it is not found again.
-	if _, err := t.Exec(ctx, "DELETE FROM "+column+" WHERE id = ?", m.ID); err != nil {
+	if err := t.Run(ctx, "DELETE FROM "+column+" WHERE id = ?", m.ID); err != nil {
 		return err
 	}
 	return Relink(ctx, t, column+" = ? AND "+column+" <> ''", m.ID)

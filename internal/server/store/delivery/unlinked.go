@@ -54,8 +54,7 @@ func (s *Links) LinkUnlinked(ctx context.Context, uid string) (agent string, pla
 				return err
 			}
 		}
-		_, err = t.Exec(ctx, "DELETE FROM unlinked WHERE agent = ?", uid)
-		return err
+		return t.Run(ctx, "DELETE FROM unlinked WHERE agent = ?", uid)
 	})
 	return agent, plan, err
 }
@@ -65,7 +64,7 @@ func (s *Links) LinkUnlinked(ctx context.Context, uid string) (agent string, pla
 // are.
 func (s *Links) LinkFailed(ctx context.Context, uid string, most int) (int64, error) {
 	return db.Write(ctx, s.db, func(t db.Tx) (int64, error) {
-		if _, err := t.Exec(ctx, "UPDATE unlinked SET tries = tries + 1 WHERE agent = ?", uid); err != nil {
+		if err := t.Run(ctx, "UPDATE unlinked SET tries = tries + 1 WHERE agent = ?", uid); err != nil {
 			return 0, fmt.Errorf("count an attempt to link applications: %w", err)
 		}
 		return t.Exec(ctx, "DELETE FROM unlinked WHERE agent = ? AND tries >= ?", uid, most)

@@ -91,8 +91,7 @@ const SettingPolicy = "policy"
 func PolicyChanged(ctx context.Context, t db.Tx, kind string) error {
 	switch kind {
 	case "", api.TypeRole, api.TypeResourceGroup, api.TypeBinding:
-		_, err := t.Exec(ctx, "UPDATE setting SET version = version + 1 WHERE id = ?", SettingPolicy)
-		return err
+		return t.Run(ctx, "UPDATE setting SET version = version + 1 WHERE id = ?", SettingPolicy)
 	}
 	return nil
 }

@@ -161,7 +161,7 @@ func (e *Kind[T]) update(ctx context.Context, t db.Tx, v *T) error {
 	for i, c := range columns {
 		sets[i], args[i] = c.Name+" = ?", c.Value
 	}
-	if _, err := t.Exec(ctx, "UPDATE "+e.Table+" SET "+strings.Join(sets, ", ")+" WHERE id = ?", append(args, m.ID)...); err != nil {
+	if err := t.Run(ctx, "UPDATE "+e.Table+" SET "+strings.Join(sets, ", ")+" WHERE id = ?", append(args, m.ID)...); err != nil {
 		return fmt.Errorf("change %s: %w", e.Noun, err)
 	}
 	if err := setLabels(ctx, t, e.Kind, m.ID, was.Labels, m.Labels); err != nil || e.Written == nil {
@@ -173,7 +173,7 @@ func (e *Kind[T]) update(ctx context.Context, t db.Tx, v *T) error {
 // Lock reads a row that this transaction goes on to change.
 func (e *Kind[T]) Lock(ctx context.Context, t db.Tx, id string) (*T, error) {
 	if t.Postgres() { // SQLite has one writer, and this is it
-		if _, err := t.Exec(ctx, "SELECT 1 FROM "+e.Table+" WHERE id = ? FOR UPDATE", id); err != nil {
+		if err := t.Run(ctx, "SELECT 1 FROM "+e.Table+" WHERE id = ? FOR UPDATE", id); err != nil {
 			return nil, err
 		}
 	}
@@ -321,10 +321,10 @@ func Refs(ctx context.Context, t db.Tx, table, kind, condition string, args ...a
 
 // Drop deletes a row and its labels, without a look at what refers to it.
 func (e *Kind[T]) Drop(ctx context.Context, t db.Tx, id string) error {
-	if _, err := t.Exec(ctx, "DELETE FROM label WHERE type = ? AND id = ?", e.Kind, id); err != nil {
+	if err := t.Run(ctx, "DELETE FROM label WHERE type = ? AND id = ?", e.Kind, id); err != nil {
 		return err
 	}
-	if _, err := t.Exec(ctx, "DELETE FROM "+e.Table+" WHERE id = ?", id); err != nil {
+	if err := t.Run(ctx, "DELETE FROM "+e.Table+" WHERE id = ?", id); err != nil {
 		return fmt.Errorf("delete %s: %w", e.Noun, err)
 	}
 	return nil
@@ -336,7 +336,7 @@ func setLabels(ctx context.Context, t db.Tx, kind, id string, was, now map[strin
 		if now[name] == value && hasKey(now, name) {
 			continue
 		}
-		if _, err := t.Exec(ctx, "DELETE FROM label WHERE type = ? AND id = ? AND name = ?", kind, id, name); err != nil {
+		if err := t.Run(ctx, "DELETE FROM label WHERE type = ? AND id = ? AND name = ?", kind, id, name); err != nil {
 			return err
 		}
 	}
@@ -344,7 +344,7 @@ func setLabels(ctx context.Context, t db.Tx, kind, id string, was, now map[strin
 		if was[name] == value && hasKey(was, name) {
 			continue
 		}
-		if _, err := t.Exec(ctx, "INSERT INTO label (type, id, name, value) VALUES (?, ?, ?, ?)", kind, id, name, value); err != nil {
+		if err := t.Run(ctx, "INSERT INTO label (type, id, name, value) VALUES (?, ?, ?, ?)", kind, id, name, value); err != nil {
 			return err
 		}
 	}

@@ -94,11 +94,7 @@ func (s *Hosted) HostedAgents(ctx context.Context) ([]hosting.Agent, error) {
 // ClaimHosted takes an agent for a while, and reports whether it did. SQLite
 // has one server, so who has it there is one that has ended.
 func (s *Hosted) ClaimHosted(ctx context.Context, uid, holder string, hold time.Duration) (mine bool, err error) {
-	err = s.db.Write(ctx, func(t db.Tx) error {
-		now, err := t.Clock(ctx)
-		if err != nil {
-			return err
-		}
+	err = s.db.Timed(ctx, func(t db.Tx, now int64) error {
 		query, args := "UPDATE hosted_agent SET holder = ?, held_until = ? WHERE agent = ?", []any{holder, now + hold.Microseconds(), uid}
 		if t.Postgres() {
 			query, args = query+" AND (held_until <= ? OR holder = ?)", append(args, now, holder)

@@ -107,7 +107,7 @@ func readPlace(ctx context.Context, t db.Tx, which string) (h audit.Head, err er
 // PruneAudit removes the entries up to and with one and makes it the anchor.
 func (s *Audit) PruneAudit(ctx context.Context, through audit.Head) error {
 	return s.db.Write(ctx, func(t db.Tx) error {
-		if _, err := t.Exec(ctx, "UPDATE audit_place SET entry = entry WHERE id = ?", placeHead); err != nil {
+		if err := t.Run(ctx, "UPDATE audit_place SET entry = entry WHERE id = ?", placeHead); err != nil {
 			return err
 		}
 		head, err := readPlace(ctx, t, placeHead)
@@ -135,11 +135,10 @@ func (s *Audit) PruneAudit(ctx context.Context, through audit.Head) error {
 		if err != nil {
 			return err
 		}
-		if _, err := t.Exec(ctx, "DELETE FROM audit WHERE id <= ?", through.ID); err != nil {
+		if err := t.Run(ctx, "DELETE FROM audit WHERE id <= ?", through.ID); err != nil {
 			return fmt.Errorf("prune audit: %w", err)
 		}
-		_, err = t.Exec(ctx, "UPDATE audit_place SET entry = ?, hash = ?, at = ? WHERE id = ?", through.ID, through.Hash, through.At, placeAnchor)
-		return err
+		return t.Run(ctx, "UPDATE audit_place SET entry = ?, hash = ?, at = ? WHERE id = ?", through.ID, through.Hash, through.At, placeAnchor)
 	})
 }
 

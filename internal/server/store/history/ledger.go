@@ -55,7 +55,7 @@ func (s *Ledger) KeepRecords(ctx context.Context, uid string, epoch int64, b gat
 			return fmt.Errorf("look for records: %w", err)
 		}
 		if w.bytes != 0 {
-			if _, err := t.Exec(ctx, "UPDATE ledger_place SET number = number + ? WHERE id = ?", w.bytes, placeBytes); err != nil {
+			if err := t.Run(ctx, "UPDATE ledger_place SET number = number + ? WHERE id = ?", w.bytes, placeBytes); err != nil {
 				return err
 			}
 		}
@@ -201,7 +201,7 @@ func (w *recording) entry(ctx context.Context, number int64, d *api.LedgerDetail
 	if e.Commit != nil {
 		committed, author = e.Commit.CommittedAt, e.Commit.Author
 	}
-	_, err := w.Exec(ctx, `INSERT INTO ledger_entry (number, entry, agent, agent_id, id, namespace, name, application_uid, scope, argo_project, service,
+	return w.Run(ctx, `INSERT INTO ledger_entry (number, entry, agent, agent_id, id, namespace, name, application_uid, scope, argo_project, service,
 		environment, destination, actor, command, action, phase, health, automatic, recovered, whole, revision, revisions, commit_author,
 		created, changed, deleted, committed_at, detected_at, rendered_at, started_at, applied_at, finished_at, healthy_at, body, size)
 		VALUES (`+db.Marks(36)+")",
@@ -209,7 +209,6 @@ func (w *recording) entry(ctx context.Context, number int64, d *api.LedgerDetail
 		e.ArgoProject, e.Service, e.Environment, e.Destination, e.Actor, e.Command, e.Action, e.Phase, e.Health, e.Automatic, e.Recovered,
 		wholeOf(e), e.Revision, revisionsOf(e), author, e.Counts.Created, e.Counts.Changed, e.Counts.Deleted, committed,
 		e.DetectedAt, e.RenderedAt, e.StartedAt, e.AppliedAt, e.FinishedAt, e.HealthyAt, body, int64(len(body)))
-	return err
 }
 
 // placed is a row of ledger_object.

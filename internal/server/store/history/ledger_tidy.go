@@ -92,7 +92,7 @@ func dropLedger(ctx context.Context, t db.Tx, numbers []any) error {
 		return err
 	}
 	bytes += rows * rowSize
-	if _, err := t.Exec(ctx, "DELETE FROM ledger_entry WHERE number IN "+in, clone(numbers)...); err != nil {
+	if err := t.Run(ctx, "DELETE FROM ledger_entry WHERE number IN "+in, clone(numbers)...); err != nil {
 		return err
 	}
 	for _, gone := range []struct {
@@ -107,8 +107,7 @@ func dropLedger(ctx context.Context, t db.Tx, numbers []any) error {
 		}
 		bytes += n
 	}
-	_, err = t.Exec(ctx, "UPDATE ledger_place SET number = CASE WHEN number > ? THEN number - ? ELSE 0 END WHERE id = ?", bytes, bytes, placeBytes)
-	return err
+	return t.Run(ctx, "UPDATE ledger_place SET number = CASE WHEN number > ? THEN number - ? ELSE 0 END WHERE id = ?", bytes, bytes, placeBytes)
 }
 
 // dropUnused removes those rows that no object refers to by a column, and
@@ -121,7 +120,7 @@ func dropUnused(ctx context.Context, t db.Tx, table, column, size string, number
 		if err := t.One(ctx, query, append([]any{rowSize}, part...), &n); err != nil {
 			return bytes, err
 		}
-		if _, err := t.Exec(ctx, "DELETE FROM "+table+condition, clone(part)...); err != nil {
+		if err := t.Run(ctx, "DELETE FROM "+table+condition, clone(part)...); err != nil {
 			return bytes, err
 		}
 		bytes += n

@@ -39,7 +39,7 @@ func (s *Copies) ApplyItems(ctx context.Context, uid string, epoch, seq int64, i
 		if seq < owner.Seq {
 			return gateway.ErrStale
 		}
-		if _, err := t.Exec(ctx, "UPDATE agent SET seq = ? WHERE uid = ?", seq, uid); err != nil {
+		if err := t.Run(ctx, "UPDATE agent SET seq = ? WHERE uid = ?", seq, uid); err != nil {
 			return fmt.Errorf("note sequence of batch: %w", err)
 		}
 		where, err := delivery.ReadPlaces(ctx, t, owner.ID, owner.Scope)
@@ -281,7 +281,7 @@ func (b *batch) relabel(ctx context.Context, entries []string) error {
 		}
 		id := api.ItemID(b.id, r.key.Namespace, r.key.Name)
 		if len(was) > 0 {
-			if _, err := b.Exec(ctx, "DELETE FROM label WHERE type = ? AND id = ?", string(r.key.Kind), id); err != nil {
+			if err := b.Run(ctx, "DELETE FROM label WHERE type = ? AND id = ?", string(r.key.Kind), id); err != nil {
 				return err
 			}
 		}
@@ -314,12 +314,11 @@ func dropItems(ctx context.Context, t db.Tx, condition string, args ...any) erro
 		return err
 	}
 	for _, of := range found {
-		if _, err := t.Exec(ctx, "DELETE FROM label WHERE type = ? AND id = ?", of[0], of[1]); err != nil {
+		if err := t.Run(ctx, "DELETE FROM label WHERE type = ? AND id = ?", of[0], of[1]); err != nil {
 			return err
 		}
 	}
-	_, err = t.Exec(ctx, "DELETE FROM item WHERE "+condition, args...)
-	return err
+	return t.Run(ctx, "DELETE FROM item WHERE "+condition, args...)
 }
 
 // Entries returns all that is kept of an agent.

@@ -99,11 +99,10 @@ func (n *news) gather(ctx context.Context, timed bool) error {
 		return err
 	}
 	if len(n.rules) == 0 { // whoever makes a rule is told of what happens from then on
-		if _, err := n.Exec(ctx, "DELETE FROM notification_place"); err != nil {
+		if err := n.Run(ctx, "DELETE FROM notification_place"); err != nil {
 			return err
 		}
-		_, err := n.Exec(ctx, "DELETE FROM notification_seen")
-		return err
+		return n.Run(ctx, "DELETE FROM notification_seen")
 	}
 	if err := n.ledger(ctx); err != nil {
 		return fmt.Errorf("read the ledger: %w", err)
@@ -120,8 +119,7 @@ func (n *news) gather(ctx context.Context, timed bool) error {
 
 // place notes up to where something was read.
 func (n *news) place(ctx context.Context, id string, number int64) error {
-	_, err := n.Exec(ctx, "INSERT INTO notification_place (id, number) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET number = excluded.number", id, number)
-	return err
+	return n.Run(ctx, "INSERT INTO notification_place (id, number) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET number = excluded.number", id, number)
 }
 
 // told keeps the messages about an event of all rules that count for it.

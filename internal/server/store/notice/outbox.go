@@ -68,11 +68,7 @@ func readMessage(ctx context.Context, t db.Tx, id string) (api.NotificationDeliv
 // Receivers that have it get it again where all have. One that is on its way is a
 // conflict.
 func (s *Outbox) ResendNotification(ctx context.Context, id string) (d api.NotificationDelivery, err error) {
-	err = s.db.Write(ctx, func(t db.Tx) error {
-		now, err := t.Clock(ctx)
-		if err != nil {
-			return err
-		}
+	err = s.db.Timed(ctx, func(t db.Tx, now int64) error {
 		n, err := t.Exec(ctx, `UPDATE notification_delivery SET state = ?, attempts = 0, next_at = ?, holder = '', held_until = 0, message = '', finished_at = 0,
 			taken = CASE WHEN state = 'Sent' THEN '' ELSE taken END WHERE delivery = ? AND held_until <= ?`, api.DeliveryWaiting, now, id, now)
 		if err != nil {
@@ -138,12 +134,8 @@ func (s *Outbox) DueChannels(ctx context.Context) (due []string, next time.Durat
 // ClaimNotification takes the next message of a channel for a while: nobody else
 // sends it meanwhile. It reports whether there is one.
 func (s *Outbox) ClaimNotification(ctx context.Context, channel, holder string, hold time.Duration) (d api.NotificationDelivery, there bool, err error) {
-	err = s.db.Write(ctx, func(t db.Tx) error {
+	err = s.db.Timed(ctx, func(t db.Tx, now int64) error {
 		there = false
-		now, err := t.Clock(ctx)
-		if err != nil {
-			return err
-		}
 		query := `SELECT delivery FROM notification_delivery WHERE state = 'Waiting' AND channel = ? AND (next_at <= ? OR next_at > ?) AND (held_until <= ? OR held_until > ?)
 			ORDER BY next_at, created_at, delivery LIMIT 1`
 		if t.Postgres() {
@@ -157,7 +149,7 @@ func (s *Outbox) ClaimNotification(ctx context.Context, channel, holder string, 
 			}
 			return err
 		}
-		_, err = t.Exec(ctx, "UPDATE notification_delivery SET holder = ?, held_until = ?, attempts = attempts + 1 WHERE delivery = ?",
+		err := t.Run(ctx, "UPDATE notification_delivery SET holder = ?, held_until = ?, attempts = attempts + 1 WHERE delivery = ?",
 			holder, now+hold.Microseconds(), id)
 		if err != nil {
 			return err
@@ -176,18 +168,13 @@ func (s *Outbox) ClaimNotification(ctx context.Context, channel, holder string, 
 // another one after a while, and which receivers have it. Whoever lost the message
 // says nothing.
 func (s *Outbox) EndNotification(ctx context.Context, id, holder, state, message string, again time.Duration, taken []string) error {
-	err := s.db.Write(ctx, func(t db.Tx) error {
-		now, err := t.Clock(ctx)
-		if err != nil {
-			return err
-		}
+	err := s.db.Timed(ctx, func(t db.Tx, now int64) error {
 		next, finished := now+again.Microseconds(), int64(0)
 		if state != api.DeliveryWaiting {
 			finished = now
 		}
-		_, err = t.Exec(ctx, `UPDATE notification_delivery SET state = ?, message = ?, next_at = ?, finished_at = ?, holder = '', held_until = 0, taken = ?
+		return t.Run(ctx, `UPDATE notification_delivery SET state = ?, message = ?, next_at = ?, finished_at = ?, holder = '', held_until = 0, taken = ?
 			WHERE delivery = ? AND holder = ?`, state, message, next, finished, strings.Join(taken, " "), id, holder)
-		return err
 	})
 	if err != nil {
 		return fmt.Errorf("keep what came of notification %s: %w", id, err)

@@ -72,7 +72,7 @@ const claimTries = 3
 func (s *Claims) Claim(ctx context.Context, key, fingerprint string, until time.Time) (kept *Kept, err error) {
 	err = s.db.Write(ctx, func(t db.Tx) error {
 		kept = nil
-		if _, err := t.Exec(ctx, "DELETE FROM idempotency WHERE expires_at <= ?", t.Now); err != nil {
+		if err := t.Run(ctx, "DELETE FROM idempotency WHERE expires_at <= ?", t.Now); err != nil {
 			return err
 		}
 		var was, body string

@@ -41,7 +41,7 @@ func readView(ctx context.Context, t db.Tx, owner api.Principal, name string) (a
 func (s *Views) SaveView(ctx context.Context, owner api.Principal, v api.View) (saved api.View, err error) {
 	err = s.db.Write(ctx, func(t db.Tx) error {
 		if t.Postgres() { // SQLite has one writer, and here two that come at a time are counted one after the other
-			if _, err := t.Exec(ctx, "SELECT pg_advisory_xact_lock(?)", lockViews); err != nil {
+			if err := t.Run(ctx, "SELECT pg_advisory_xact_lock(?)", lockViews); err != nil {
 				return err
 			}
 		}

@@ -56,8 +56,7 @@ func (s *Events) AppendEvents(ctx context.Context, events []api.Event) (last int
 		if err := t.Insert(ctx, "event (number, body)", rows, ""); err != nil {
 			return err
 		}
-		_, err = t.Exec(ctx, "DELETE FROM event WHERE number <= ?", last-eventsKept)
-		return err
+		return t.Run(ctx, "DELETE FROM event WHERE number <= ?", last-eventsKept)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("keep events: %w", err)

@@ -150,12 +150,8 @@ func scanTarget(row db.Row, v *api.JobTarget) error {
 // ClaimBulk takes the oldest job for a while that is not over and that nobody
 // has, and returns it with its token; none where there is none.
 func (s *Jobs) ClaimBulk(ctx context.Context, holder string, hold time.Duration) (j *api.Job, token string, err error) {
-	err = s.db.Write(ctx, func(t db.Tx) error {
+	err = s.db.Timed(ctx, func(t db.Tx, now int64) error {
 		j, token = nil, ""
-		now, err := t.Clock(ctx)
-		if err != nil {
-			return err
-		}
 		query := "SELECT id FROM bulk_job WHERE finished_at = 0 AND (held_until <= ? OR held_until > ?) ORDER BY created_at, id LIMIT 1"
 		if t.Postgres() {
 			query += " FOR UPDATE SKIP LOCKED"
@@ -167,7 +163,7 @@ func (s *Jobs) ClaimBulk(ctx context.Context, holder string, hold time.Duration)
 			}
 			return err
 		}
-		if _, err := t.Exec(ctx, "UPDATE bulk_job SET holder = ?, held_until = ? WHERE id = ?", holder, now+hold.Microseconds(), id); err != nil {
+		if err := t.Run(ctx, "UPDATE bulk_job SET holder = ?, held_until = ? WHERE id = ?", holder, now+hold.Microseconds(), id); err != nil {
 			return err
 		}
 		found, err := db.Only(ctx, t, "SELECT "+jobColumns+", token FROM bulk_job WHERE id = ?", []any{id}, func(row db.Row, j *api.Job) error {
@@ -187,12 +183,8 @@ func (s *Jobs) ClaimBulk(ctx context.Context, holder string, hold time.Duration)
 // HoldBulk keeps a job that was claimed for a while longer, and returns who has
 // stopped it; ErrLost where another server has it.
 func (s *Jobs) HoldBulk(ctx context.Context, id, holder string, hold time.Duration) (stoppedBy string, err error) {
-	err = s.db.Write(ctx, func(t db.Tx) error {
-		now, err := t.Clock(ctx)
-		if err != nil {
-			return err
-		}
-		err = t.One(ctx, "UPDATE bulk_job SET held_until = ? WHERE id = ? AND holder = ? AND finished_at = 0 RETURNING stopped_by",
+	err = s.db.Timed(ctx, func(t db.Tx, now int64) error {
+		err := t.One(ctx, "UPDATE bulk_job SET held_until = ? WHERE id = ? AND holder = ? AND finished_at = 0 RETURNING stopped_by",
 			[]any{now + hold.Microseconds(), id, holder}, &stoppedBy)
 		if db.IsNotFound(err) {
 			return ErrLost
@@ -254,20 +246,14 @@ func (s *Jobs) EndBulk(ctx context.Context, id, holder, state, message string) e
 		if err != nil {
 			return err
 		}
-		_, err = t.Exec(ctx, "UPDATE bulk_target SET state = ?, finished_at = ? WHERE job = ? AND state = ?", api.TargetSkipped, t.Now, id, api.TargetWaiting)
-		return err
+		return t.Run(ctx, "UPDATE bulk_target SET state = ?, finished_at = ? WHERE job = ? AND state = ?", api.TargetSkipped, t.Now, id, api.TargetWaiting)
 	})
 }
 
 // ReleaseBulk gives a job back, that any server may go on with after a while.
 func (s *Jobs) ReleaseBulk(ctx context.Context, id, holder string, after time.Duration) error {
-	return s.db.Write(ctx, func(t db.Tx) error {
-		now, err := t.Clock(ctx)
-		if err != nil {
-			return err
-		}
-		_, err = t.Exec(ctx, "UPDATE bulk_job SET held_until = ?, holder = '' WHERE id = ? AND holder = ? AND finished_at = 0", now+after.Microseconds(), id, holder)
-		return err
+	return s.db.Timed(ctx, func(t db.Tx, now int64) error {
+		return t.Run(ctx, "UPDATE bulk_job SET held_until = ?, holder = '' WHERE id = ? AND holder = ? AND finished_at = 0", now+after.Microseconds(), id, holder)
 	})
 }
 

@@ -45,11 +45,7 @@ func (s *Servers) KeepServer(ctx context.Context, me Server, life time.Duration)
 // sending is to be sent now, by whoever is there. It returns how many there were;
 // each is returned to one caller only.
 func (s *Servers) BuryServers(ctx context.Context, me Server, life time.Duration) (n int64, err error) {
-	err = s.db.Write(ctx, func(t db.Tx) error {
-		now, err := t.Clock(ctx)
-		if err != nil {
-			return err
-		}
+	err = s.db.Timed(ctx, func(t db.Tx, now int64) error {
 		query := "DELETE FROM server WHERE id <> ? AND (seen_at <= ? OR seen_at > ? OR address <> '' AND address = ?) RETURNING id"
 		gone, err := db.Column[string](ctx, t, query, me.ID, now-life.Microseconds(), now+life.Microseconds(), me.Address)
 		if err != nil {
@@ -78,11 +74,7 @@ func (s *Servers) DropServer(ctx context.Context, id string) error {
 // ClaimJob takes a job for a while, and reports whether it did: it is due, and
 // nobody else has it. Who has it claims it again before the while is over.
 func (s *Servers) ClaimJob(ctx context.Context, job, holder string, hold time.Duration) (mine bool, err error) {
-	err = s.db.Write(ctx, func(t db.Tx) error {
-		now, err := t.Clock(ctx)
-		if err != nil {
-			return err
-		}
+	err = s.db.Timed(ctx, func(t db.Tx, now int64) error {
 		n, err := t.Exec(ctx, `INSERT INTO job (id, holder, held_until, due_at) VALUES (?, ?, ?, 0)
 			ON CONFLICT (id) DO UPDATE SET holder = excluded.holder, held_until = excluded.held_until
 			WHERE (job.due_at <= ? OR job.due_at > ?) AND (job.held_until <= ? OR job.held_until > ? OR job.holder = excluded.holder)`,
@@ -98,13 +90,8 @@ func (s *Servers) ClaimJob(ctx context.Context, job, holder string, hold time.Du
 
 // EndJob gives a job back that is to be done again after a while.
 func (s *Servers) EndJob(ctx context.Context, job, holder string, again time.Duration) error {
-	err := s.db.Write(ctx, func(t db.Tx) error {
-		now, err := t.Clock(ctx)
-		if err != nil {
-			return err
-		}
-		_, err = t.Exec(ctx, "UPDATE job SET held_until = 0, due_at = ? WHERE id = ? AND holder = ?", now+again.Microseconds(), job, holder)
-		return err
+	err := s.db.Timed(ctx, func(t db.Tx, now int64) error {
+		return t.Run(ctx, "UPDATE job SET held_until = 0, due_at = ? WHERE id = ? AND holder = ?", now+again.Microseconds(), job, holder)
 	})
 	if err != nil {
 		return fmt.Errorf("end job %s: %w", job, err)
