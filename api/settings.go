@@ -52,7 +52,7 @@ const (
 // Banner is a notice of the operators to everyone who is signed in.
 type Banner struct {
 	Text string `json:"text,omitempty" maxLength:"500" doc:"What it says, as plain text" example:"Maintenance on Saturday from 20:00 UTC"`
-	// URL is where more is said; "" for nowhere.
+	// URL is an address with more details; "" for none.
 	URL string `json:"url,omitempty" maxLength:"2000" doc:"Where to read more: an address that begins with https://, http:// or mailto:" example:"https://status.example.org"`
 	// Severity is how it looks; "" is BannerInfo.
 	Severity string `json:"severity,omitempty" enum:"info,warning,critical" doc:"How it looks; info where it is left out"`

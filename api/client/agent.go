@@ -8,7 +8,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 )
 
-// CreateAgent makes an agent. The answer has its registration token, which is said once.
+// CreateAgent makes an agent. The answer has its registration token, which is shown once.
 func (c *Client) CreateAgent(ctx context.Context, agent api.Agent, dryRun bool) (api.AgentRegistration, error) {
 	return once[api.AgentRegistration](ctx, c, dry(dryRun), agent, "agents")
 }

@@ -90,7 +90,7 @@ func (a Application) Manifests(ctx context.Context, req api.ManifestsRequest) (a
 	return out, err
 }
 
-// Operate asks for a sync, a refresh and so on: what, is told by the type of the request, one of api.SyncRequest,
+// Operate asks for a sync, a refresh and so on: what, depends on the type of the request, one of api.SyncRequest,
 // RefreshRequest, TerminateRequest, RollbackRequest, UnpinRequest, ConfirmRequest, RestoreRequest, RevertRequest,
 // AllowRequest and DeleteApplicationRequest.
 func (a Application) Operate(ctx context.Context, request any) (api.OperationAnswer, error) {
@@ -156,7 +156,7 @@ func (a Application) History(ctx context.Context, limit int, cursor string) (api
 	return get[api.DeploymentHistory](ctx, a.c, query, a.path("history")...)
 }
 
-// Revisions tells who made commits of its repositories, in their order.
+// Revisions returns the authors and messages of commits of its repositories, in their order.
 func (a Application) Revisions(ctx context.Context, revisions ...string) ([]api.RevisionInfo, error) {
 	out, err := get[api.RevisionsAnswer](ctx, a.c, url.Values{"revision": revisions}, a.path("revisions")...)
 	return out.Items, err

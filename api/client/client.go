@@ -1,6 +1,6 @@
 // Package client calls the REST interface of slipway-server. It needs the standard library only.
 //
-// Errors are those that the server says (api.CodeOf tells their kind) or say why it was not reached; each names what to do
+// Errors are those of the server (api.CodeOf returns their kind) or the reason why it was not reached; each names what to do
 // next. What can be repeated without doing it twice is repeated: reads, and changes by their idempotency key.
 package client
 
@@ -32,11 +32,11 @@ const (
 	attempts = 4
 	// firstWait is the wait before the second attempt; it doubles, with jitter.
 	firstWait = 200 * time.Millisecond
-	// longestWait is what a server may ask to be waited for by Retry-After; beyond that the caller is told.
+	// longestWait is what a server may ask to be waited for by Retry-After; beyond that the caller gets an error.
 	longestWait = 10 * time.Second
 )
 
-// Config says which server, and who calls.
+// Config is the server, and the credentials of the caller.
 type Config struct {
 	// Server is its URL, https://HOST[:PORT], without a path.
 	Server string
@@ -70,7 +70,7 @@ func New(cfg Config) (*Client, error) {
 		return nil, err
 	}
 	if base.Scheme == "http" && !cfg.Insecure && !loopback(base.Hostname()) {
-		return nil, api.Errorf(api.CodeInvalid, "%s is plain HTTP, over which everybody on the way can read the token: use https://, or say that it may be insecure (--insecure)", base)
+		return nil, api.Errorf(api.CodeInvalid, "%s is plain HTTP, over which an attacker on the network can read the token: use https://, or allow it with --insecure", base)
 	}
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = 90 * time.Second
@@ -101,7 +101,7 @@ func (c *Client) Because(reason string) *Client {
 	return &other
 }
 
-// OnWait is a client that tells of a command which its agent has not answered after some seconds: once, then it goes on
+// OnWait is a client that reports a command which its agent has not answered after some seconds: once, then it goes on
 // waiting.
 func (c *Client) OnWait(tell func(api.Command)) *Client {
 	other := *c
@@ -109,7 +109,7 @@ func (c *Client) OnWait(tell func(api.Command)) *Client {
 	return &other
 }
 
-// Close gives connections back that nobody uses.
+// Close gives unused connections back.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // ParseServer reads the URL of a server: scheme and host, https where no scheme is given.
@@ -137,7 +137,7 @@ type call struct {
 	// version goes into If-Match; 0 for none.
 	version int64
 	body    any
-	// once: it is sent again only where the server cannot have seen it, because its answer is said once.
+	// once: it is sent again only where the server cannot have seen it, because its answer is shown once.
 	once   bool
 	header http.Header
 	accept string
@@ -159,7 +159,7 @@ func post[T any](ctx context.Context, c *Client, query url.Values, body any, pat
 	return ask[T](ctx, c, call{method: http.MethodPost, path: at(path...), query: query, body: body})
 }
 
-// once is post for an answer that is said once.
+// once is post for an answer that is shown once.
 func once[T any](ctx context.Context, c *Client, query url.Values, body any, path ...string) (T, error) {
 	return ask[T](ctx, c, call{method: http.MethodPost, path: at(path...), query: query, body: body, once: true})
 }
@@ -180,7 +180,7 @@ func (c *Client) do(ctx context.Context, r call, out any) error {
 	return err
 }
 
-// exchange is do that also tells the header of the answer.
+// exchange is do that also returns the header of the answer.
 func (c *Client) exchange(ctx context.Context, r call, out any) (http.Header, error) {
 	body, err := encode(r)
 	if err != nil {
@@ -290,7 +290,7 @@ func (c *Client) send(ctx context.Context, r call, body []byte) (*http.Response,
 	return answer, nil
 }
 
-// sign says who calls, and with what.
+// sign adds the credentials of the caller.
 func (c *Client) sign(header http.Header) {
 	header.Set("User-Agent", c.userAgent)
 	if c.token != "" {

@@ -49,12 +49,12 @@ func (c *Client) command(ctx context.Context, r call, out any) (api.Command, err
 		}
 		if !cmd.Deadline.IsZero() && time.Since(cmd.Deadline) > overdue {
 			return cmd, &Error{Server: c.base.String(), Err: &api.Error{Code: api.CodeUnavailable, Message: fmt.Sprintf(
-				"agent %s got command %s and has not told by %s what came of it: look whether it was done before you ask again; `slipway agent get %s` says how the agent is",
+				"agent %s got command %s and has not reported its result by %s: check whether it was done before you send it again; `slipway agent get %s` shows the state of the agent",
 				cmd.Agent, cmd.ID, cmd.Deadline.Format(time.RFC3339), cmd.Agent)}}
 		}
 		if err := sleep(ctx, lookAgain); err != nil {
 			return cmd, &Error{cause: err, Server: c.base.String(), Err: &api.Error{Code: api.CodeUnavailable, Message: fmt.Sprintf(
-				"agent %s has not answered yet; it goes on with command %s until %s: `slipway agent get %s` says how the agent is",
+				"agent %s has not answered yet; it continues with command %s until %s: `slipway agent get %s` shows the state of the agent",
 				cmd.Agent, cmd.ID, cmd.Deadline.Format(time.RFC3339), cmd.Agent)}}
 		}
 		var err error
@@ -90,7 +90,7 @@ func outcome(cmd api.Command) error {
 	case api.CommandRefused:
 		code, message = api.CodeForbidden, cmp.Or(message, "agent "+cmd.Agent+" does not allow it: see its policy, ConfigMap slipway-agent-policy")
 	case api.CommandExpired:
-		code, message = api.CodeUnavailable, cmp.Or(message, "agent "+cmd.Agent+" did not take it before the deadline: `slipway agent get "+cmd.Agent+"` says how it is; then ask again")
+		code, message = api.CodeUnavailable, cmp.Or(message, "agent "+cmd.Agent+" did not take it before the deadline: `slipway agent get "+cmd.Agent+"` shows its state; then try again")
 	case api.CommandUnknown:
 		code, message = api.CodeUnavailable, cmp.Or(message, "agent "+cmd.Agent+" began it and was restarted, so that its end is not known: look at what came of it before you ask again")
 	default:

@@ -86,12 +86,12 @@ func (c *Client) Users() Entities[api.User] { return Entities[api.User]{c, "user
 // AgentEntities are the agents. CreateAgent makes one with its registration token.
 func (c *Client) AgentEntities() Entities[api.Agent] { return Entities[api.Agent]{c, "agents"} }
 
-// CreateUser makes a user. Without a password the answer has one that the server made; it is said once.
+// CreateUser makes a user. Without a password the answer has one that the server made; it is shown once.
 func (c *Client) CreateUser(ctx context.Context, user api.UserCreate, dryRun bool) (api.UserCreated, error) {
 	return once[api.UserCreated](ctx, c, dry(dryRun), user, "users")
 }
 
-// ResetPassword gives a user a password that they have to change; it is said once.
+// ResetPassword gives a user a password that they have to change; it is shown once.
 func (c *Client) ResetPassword(ctx context.Context, user string) (api.PasswordReset, error) {
 	return once[api.PasswordReset](ctx, c, nil, nil, "users", user, "password")
 }

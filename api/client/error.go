@@ -12,9 +12,9 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 )
 
-// Error is why a request came to nothing. api.CodeOf tells its kind.
+// Error is why a request came to nothing. api.CodeOf returns its kind.
 type Error struct {
-	// Err is what the server said, or what happened on the way to it.
+	// Err is the server's error, or that of the connection to it.
 	Err *api.Error
 	// Status of the answer; 0 where there was none.
 	Status int
@@ -82,7 +82,7 @@ func (c *Client) refusal(answer *http.Response, raw []byte, r call) (again time.
 	if !ours {
 		out.Err = c.foreign(answer, r)
 		if answer.StatusCode >= http.StatusBadGateway && answer.StatusCode <= http.StatusGatewayTimeout && !r.once {
-			return 0, out // a proxy in front of a server that starts anew
+			return 0, out // a proxy in front of a server that restarts
 		}
 		return -1, out
 	}

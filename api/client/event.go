@@ -28,7 +28,7 @@ const (
 type EventOptions struct {
 	// After is the id of the last event that was seen; "" for what comes from now on.
 	After string
-	// Opened is called each time the stream is open: what is read after it misses nothing. nil for nobody.
+	// Opened is called each time the stream is open: what is read after it misses nothing. nil for none.
 	Opened func()
 }
 
@@ -94,7 +94,7 @@ type message struct {
 }
 
 // listen opens a stream and calls take for each message of at most limit bytes, until the stream or ctx ends or take gives an
-// error. opened is called in between; nil for nobody.
+// error. opened is called in between; nil for none.
 func (c *Client) listen(ctx context.Context, r call, limit int, opened func(), take func(message) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -198,7 +198,7 @@ func (c *Client) Overview(ctx context.Context) (api.Overview, error) {
 	return get[api.Overview](ctx, c, nil, "overview")
 }
 
-// Info is what the server says of itself.
+// Info is the server's self-description.
 func (c *Client) Info(ctx context.Context) (api.ServerInfo, error) {
 	return get[api.ServerInfo](ctx, c, nil, "info")
 }

@@ -42,7 +42,7 @@ func (c *Client) DORA(ctx context.Context, f api.DORAFilter) (api.DORAReport, er
 	return get[api.DORAReport](ctx, c, query, "fleet", "dora")
 }
 
-// ServiceLevels says how long deliveries took on their way. Of the filter the same counts as for DORA.
+// ServiceLevels returns how long deliveries took. Of the filter the same counts as for DORA.
 func (c *Client) ServiceLevels(ctx context.Context, f api.LedgerFilter) (api.ServiceLevels, error) {
 	return get[api.ServiceLevels](ctx, c, deliveryQuery(f), "fleet", "service-levels")
 }

@@ -12,7 +12,7 @@ func (c *Client) CreateJob(ctx context.Context, request api.JobRequest, dryRun b
 	return post[api.JobPlan](ctx, c, dry(dryRun), request, "jobs")
 }
 
-// Jobs gives a page of jobs, the newest first: those of others too for who may see them, unless mine. By counts for nothing.
+// Jobs gives a page of jobs, the newest first: those of others too for callers who may see them, unless mine. By is ignored.
 func (c *Client) Jobs(ctx context.Context, f api.JobFilter, mine bool) (api.Page[api.Job], error) {
 	return get[api.Page[api.Job]](ctx, c, setBool(set(listQuery(f.ListOptions), "state", f.State), "mine", mine), "jobs")
 }

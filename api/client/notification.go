@@ -11,7 +11,7 @@ func (c *Client) NotificationChannels() Entities[api.NotificationChannel] {
 	return Entities[api.NotificationChannel]{c, "notification-channels"}
 }
 
-// NotificationRules are what is told to whom.
+// NotificationRules define which events are sent to which channel.
 func (c *Client) NotificationRules() Entities[api.NotificationRule] {
 	return Entities[api.NotificationRule]{c, "notification-rules"}
 }

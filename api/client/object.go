@@ -71,7 +71,7 @@ func (o Objects) Delete(ctx context.Context, t api.Target, how Removal) error {
 	return o.remove(ctx, t, setBool(setBool(dry(how.DryRun), "force", how.Force), "cascade", how.Cascade))
 }
 
-// Forget has the server forget its copy of one that the agent does not tell of any more. Of others it is a conflict.
+// Forget has the server forget its copy of one that the agent no longer reports. Of others it is a conflict.
 func (o Objects) Forget(ctx context.Context, t api.Target) error {
 	return o.remove(ctx, t, url.Values{"forget": {"true"}})
 }

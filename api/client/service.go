@@ -49,7 +49,7 @@ func (a Application) SetLink(ctx context.Context, link api.ApplicationLink) (api
 	return put[api.ApplicationLinked](ctx, a.c, nil, link, a.path("link")...)
 }
 
-// DeleteLink forgets what somebody has linked the application to.
+// DeleteLink removes the manual link of the application.
 func (a Application) DeleteLink(ctx context.Context) error {
 	return a.c.delete(ctx, nil, a.path("link")...)
 }

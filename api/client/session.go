@@ -17,7 +17,7 @@ func (c *Client) SignIn(ctx context.Context, in api.SignIn) (api.Session, error)
 	return once[api.Session](ctx, c, nil, in, "session")
 }
 
-// ChooseFirst signs in with a password that somebody else chose and changes it: no token is given for such a one.
+// ChooseFirst signs in with a password that another user or the server chose and changes it: no token is given for such a one.
 func (c *Client) ChooseFirst(ctx context.Context, in api.SignIn, password string) error {
 	in.Token = ""
 	header, err := c.exchange(ctx, call{method: http.MethodPost, path: at("session"), body: in, once: true}, nil)
@@ -35,7 +35,7 @@ func (c *Client) ChooseFirst(ctx context.Context, in api.SignIn, password string
 // SignOut deletes the token that the client calls with.
 func (c *Client) SignOut(ctx context.Context) error { return c.delete(ctx, nil, "session") }
 
-// Whoami says who calls, and what they may do.
+// Whoami returns the caller, and their permissions.
 func (c *Client) Whoami(ctx context.Context) (api.Whoami, error) {
 	return get[api.Whoami](ctx, c, nil, "session")
 }
@@ -45,7 +45,7 @@ func (c *Client) ChangePassword(ctx context.Context, change api.PasswordChange) 
 	return c.do(ctx, call{method: http.MethodPost, path: at("session", "password"), body: change, once: true}, nil)
 }
 
-// Can asks whether somebody may do something, and why.
+// Can asks whether a principal may do something, and why.
 func (c *Client) Can(ctx context.Context, question api.AccessQuestion) (api.AccessAnswer, error) {
 	return post[api.AccessAnswer](ctx, c, nil, question, "access", "can")
 }
@@ -60,7 +60,7 @@ func (c *Client) Token(ctx context.Context, id string) (api.Token, error) {
 	return get[api.Token](ctx, c, nil, "tokens", id)
 }
 
-// CreateToken makes a token; its secret is said once.
+// CreateToken makes a token; its secret is shown once.
 func (c *Client) CreateToken(ctx context.Context, token api.Token, dryRun bool) (api.TokenCreated, error) {
 	return once[api.TokenCreated](ctx, c, dry(dryRun), token, "tokens")
 }

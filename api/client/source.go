@@ -20,7 +20,7 @@ func (c *Client) RepositoryPaths(ctx context.Context, agent string, req api.Repo
 	return get[api.RepositoryPaths](ctx, c, query, "agents", agent, "repository-paths")
 }
 
-// PreviewOptions say how much a preview tells.
+// PreviewOptions set what a preview contains.
 type PreviewOptions struct {
 	// Quick checks the resource and its project only; Manifests wants the objects as rendered, too.
 	Quick, Manifests bool

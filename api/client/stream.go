@@ -32,7 +32,7 @@ func (a Application) Logs(ctx context.Context, req api.Logs) (io.ReadCloser, err
 		setBool(query, key, on)
 	}
 	r := call{method: http.MethodGet, path: at(a.path("logs")...), query: query, accept: "text/plain, application/problem+json"}
-	answer, err := a.c.open(ctx, r) //nolint:bodyclose // whoever reads the output closes it
+	answer, err := a.c.open(ctx, r) //nolint:bodyclose // the reader of the output closes it
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (a Application) Logs(ctx context.Context, req api.Logs) (io.ReadCloser, err
 // errorLine begins the last line of output where that is the server's, and says what went wrong.
 const errorLine = "slipway: "
 
-// logReader tells the last line of the server from the output before it.
+// logReader separates the last line of the server from the output before it.
 type logReader struct {
 	body io.ReadCloser
 	// ready can be read, held may be the server's line; inside is true in the middle of a line.
@@ -119,7 +119,7 @@ func (e *Exited) Error() string { return fmt.Sprintf("the command ended with exi
 // Terminal is a shell in a container.
 type Terminal struct{ socket *webSocket }
 
-// Terminal opens one. It takes a permission of its own, and the audit tells of it.
+// Terminal opens one. It takes a permission of its own, and the audit log records it.
 func (a Application) Terminal(ctx context.Context, s Shell) (*Terminal, error) {
 	query := url.Values{"podNamespace": {s.Namespace}, "pod": {s.Pod}, "command": s.Command}
 	set(query, "container", s.Container)
@@ -178,7 +178,7 @@ func (t *Terminal) Send(ctx context.Context, data []byte) error {
 	return nil
 }
 
-// Resize tells the size of the terminal that it is shown in.
+// Resize sends the size of the terminal that it is shown in.
 func (t *Terminal) Resize(ctx context.Context, columns, rows int) error {
 	raw, err := json.Marshal(struct {
 		Columns int `json:"columns"`

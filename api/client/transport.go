@@ -36,7 +36,7 @@ func transport(cfg Config) (*http.Transport, error) {
 }
 
 func tlsConfig(cfg Config) (*tls.Config, error) {
-	conf := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: cfg.Insecure} //nolint:gosec // only where somebody asked for it
+	conf := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: cfg.Insecure} //nolint:gosec // only on request
 	if len(cfg.CA) == 0 {
 		return conf, nil
 	}

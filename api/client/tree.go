@@ -16,7 +16,7 @@ type TreeEvent struct {
 }
 
 // TreeEvents calls fn with the tree as it is, and then with each change of it, until the context ends, fn gives an error, or
-// the agent cannot show the tree any more, as where its link broke. Whoever asks again gets the whole tree again.
+// the agent cannot show the tree any more, as where its link broke. A new request gets the whole tree again.
 func (a Application) TreeEvents(ctx context.Context, fn func(TreeEvent) error) error {
 	r := call{method: http.MethodGet, path: at(a.path("tree", "events")...), accept: "text/event-stream, application/problem+json"}
 	err := a.c.listen(ctx, r, 2*maxEvent, nil, func(m message) error { return treeEvent(m.kind, m.data, fn) })

@@ -116,7 +116,7 @@ func TestWhatTheOwnerOfAClusterForbidsIsInNoFinding(t *testing.T) {
 	}
 	s.until("the policy is known", func(context.Context) bool { return len(s.agent.settings.Config("slipway-agent-policy")) > 0 })
 	got := must[api.FindingsAnswer](s, agentapi.KindFindings, s.app(s.name), api.FindingsRequest{Logs: true})
-	if len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "this agent does not allow resource.events") {
+	if len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "resource.events is not allowed on this agent") {
 		t.Errorf("the warnings are %q", got.Warnings)
 	}
 	for _, f := range got.Items {
@@ -125,7 +125,7 @@ func TestWhatTheOwnerOfAClusterForbidsIsInNoFinding(t *testing.T) {
 				t.Errorf("an Event is told: %+v", e)
 			}
 		}
-		if f.Log != nil && (len(f.Log.Lines) > 0 || !strings.Contains(f.Log.Note, "this agent does not allow resource.logs")) {
+		if f.Log != nil && (len(f.Log.Lines) > 0 || !strings.Contains(f.Log.Note, "resource.logs is not allowed on this agent")) {
 			t.Errorf("the log is %+v", f.Log)
 		}
 	}

@@ -7,34 +7,10 @@ import (
 	"go/token"
 	"path"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
-
-// nouns are avoided words that name something in code, with the reason. The path is that of the file, or of a folder.
-var nouns = []struct{ path, text, reason string }{}
-
-// unplain are the folders whose words are still to be changed. Nothing is added here.
-var unplain = []string{
-	"api/client/", "internal/agent/link/", "internal/engine/diff/", "internal/engine/health/", "internal/engine/jq/",
-	"internal/engine/live/", "internal/server/gateway/", "internal/server/httpapi/", "internal/server/store/",
-	"internal/source/git/", "internal/why/",
-}
-
-// plainExcept reports whether a text in a file may have its avoided words.
-func plainExcept(name, text string) bool {
-	if slices.ContainsFunc(unplain, func(dir string) bool { return strings.HasPrefix(name, dir) }) {
-		return true
-	}
-	for _, n := range nouns {
-		if strings.HasPrefix(name, n.path) && strings.Contains(text, n.text) {
-			return true
-		}
-	}
-	return false
-}
 
 // spoken lists the avoided words of a text of code; names are those of the code around it, which a comment may mention.
 func spoken(text string, names map[string]bool) (found []string) {
@@ -49,12 +25,9 @@ func spoken(text string, names map[string]bool) (found []string) {
 }
 
 // saidInGo lists the avoided words in the comments and strings of a Go file. A string without a blank is a name.
-func saidInGo(name string, files *token.FileSet, file *ast.File) (found []string) {
+func saidInGo(files *token.FileSet, file *ast.File) (found []string) {
 	names := map[string]bool{}
 	check := func(at token.Pos, text string, names map[string]bool) {
-		if plainExcept(name, text) {
-			return
-		}
 		for _, fault := range spoken(text, names) {
 			found = append(found, fmt.Sprintf("%d: %s", files.Position(at).Line, fault))
 		}
@@ -119,7 +92,7 @@ func TestCodeIsPlainEnglish(t *testing.T) {
 		if strings.HasSuffix(name, "_test.go") {
 			return
 		}
-		for _, fault := range saidInGo(name, files, file) {
+		for _, fault := range saidInGo(files, file) {
 			t.Errorf("%s:%s", name, fault)
 		}
 	})
@@ -149,7 +122,7 @@ func TestUnplainCodeIsFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := saidInGo("a.go", files, file); len(got) != c.want {
+		if got := saidInGo(files, file); len(got) != c.want {
 			t.Errorf("%q: found %q, want %d", c.source, got, c.want)
 		}
 	}

@@ -20,7 +20,7 @@ func (t *teller) found(objects ...api.ObjectName) *api.Finding {
 	return nil
 }
 
-// blame makes a finding about one of its objects the first thing that a reason says. What the reason said before follows.
+// blame makes a finding about one of its objects the first thing that a reason says. The earlier text of the reason follows.
 func (t *teller) blame(r Reason) Reason {
 	f := t.found(r.Objects...)
 	if f == nil {
@@ -62,7 +62,7 @@ func (t *teller) refused(r Reason, op *v1alpha1.OperationState) Reason {
 	return r
 }
 
-// failing tells of findings about objects whose health is good, or that no reason above is about.
+// failing reports findings about objects whose health is good, or that no reason above is about.
 func (t *teller) failing() {
 	for i := range t.Findings {
 		f := &t.Findings[i]

@@ -45,7 +45,7 @@ func (t difference) differs() {
 	case len(differing) > 0 && t.atSame() && !isTrue(policy.Automated.SelfHeal):
 		r := Reason{
 			Code: SelfHealOff, What: "it was changed in the cluster, and self-heal is off", Why: t.compared(differing),
-			Next:    t.command("drift") + " shows who changed what, `slipway app drift revert " + t.Name + "` puts it back; or commit spec.syncPolicy.automated.selfHeal: true",
+			Next:    t.command("drift") + " shows the managers of the changes, `slipway app drift revert " + t.Name + "` puts it back; or commit spec.syncPolicy.automated.selfHeal: true",
 			Objects: namesOf(differing), Actions: actions(api.WhyRevert, api.WhyAllow),
 		}
 		if t.Foreign() {
@@ -83,7 +83,7 @@ func (t difference) pruned() bool {
 	return op != nil && op.Operation.Sync != nil && op.Operation.Sync.Prune && len(op.Operation.Sync.Resources) == 0
 }
 
-// shared tells of objects that another Application has as well, and gives the others.
+// shared reports objects that another Application has as well, and gives the others.
 func (t difference) shared(changed []v1alpha1.ResourceStatus) []v1alpha1.ResourceStatus {
 	for _, c := range t.conditions(v1alpha1.ConditionSharedResourceWarning) {
 		t.add("", Reason{
@@ -95,7 +95,7 @@ func (t difference) shared(changed []v1alpha1.ResourceStatus) []v1alpha1.Resourc
 	return changed
 }
 
-// compared names objects, and when they were looked at. Since when they differ nobody has noted.
+// compared names objects, and when they were looked at. The time since when they differ is not recorded.
 func (t difference) compared(resources []v1alpha1.ResourceStatus) string {
 	out := list(resources)
 	if at := timeOf(t.app.Status.ReconciledAt); !at.IsZero() {
@@ -181,14 +181,14 @@ func (t ailment) health() {
 	})
 	if h := t.app.Status.Health; !known && len(t.reasons) == 0 && h.Status != v1alpha1.HealthHealthy {
 		t.add("", Reason{
-			Code: Unjudged, What: "it is not healthy, and no object says why", Why: h.Message, Since: timeOf(h.LastTransitionTime),
+			Code: Unjudged, What: "it is not healthy, and no object shows why", Why: h.Message, Since: timeOf(h.LastTransitionTime),
 			Next:    t.command("tree") + " shows what its objects own; `slipway app refresh " + t.Name + " --hard` looks again",
 			Actions: []api.WhyAction{{Action: api.WhyRefresh, Hard: true}},
 		})
 	}
 }
 
-// unhealthy tells of each object, or of all in one where there are many. What of the reason is what they all are.
+// unhealthy reports each object, or all in one if there are many. What of the reason is what they all are.
 func (t ailment) unhealthy(bad []v1alpha1.ResourceStatus, like Reason, next func(v1alpha1.ResourceStatus) string) {
 	const single = 2
 	for i, r := range bad {
@@ -246,7 +246,7 @@ func (t ailment) bring(v1alpha1.ResourceStatus) string {
 	return t.command("sync")
 }
 
-// bringing is what brings what is missing, where it does not come by itself.
+// bringing is what brings what is missing, if it does not come automatically.
 func (t ailment) bringing() []api.WhyAction {
 	op := t.app.Status.OperationState
 	if t.app.Operation != nil || op != nil && !op.Phase.Completed() || t.app.Spec.SyncPolicy.AutomatedEnabled() {
@@ -271,7 +271,7 @@ func (t ailment) resume(r v1alpha1.ResourceStatus) string {
 		fmt.Sprintf("`slipway action list --app %s --resource %s` shows what resumes it", t.Name, word(r.Group, r.Kind, r.Namespace, r.Name)))
 }
 
-// warnings tells what else the agent has to say.
+// warnings adds the agent's other warnings.
 func (t *teller) warnings() {
 	told := []v1alpha1.ConditionType{
 		v1alpha1.ConditionDeletionError, v1alpha1.ConditionInvalidSpecError, v1alpha1.ConditionComparisonError, v1alpha1.ConditionSyncError,
@@ -281,7 +281,7 @@ func (t *teller) warnings() {
 		if c.Type == v1alpha1.ConditionSharedResourceWarning && slices.ContainsFunc(t.reasons, func(r Reason) bool { return r.Code == Shared && r.Why == c.Message }) {
 			continue
 		}
-		r := Reason{Code: Warned, What: "warning: " + string(c.Type), Why: c.Message, Since: timeOf(c.LastTransitionTime), Next: "do what it says; nothing waits for it"}
+		r := Reason{Code: Warned, What: "warning: " + string(c.Type), Why: c.Message, Since: timeOf(c.LastTransitionTime), Next: "follow it; nothing waits for it"}
 		switch {
 		case slices.Contains(told, c.Type):
 			continue

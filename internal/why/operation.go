@@ -240,7 +240,7 @@ func (t *teller) failed() {
 			r.What, r.Next = "its last sync was ended before it was done", t.command("sync")+" starts another one"
 			r.Actions = actions(api.WhySync)
 		case slices.ContainsFunc(t.reasons, func(r Reason) bool { return r.Code == HeldByWindow }):
-			r.Next, r.Actions = "the sync window first, as it says above", nil
+			r.Next, r.Actions = "the sync window first, as above", nil
 		case op.Operation.Sync != nil && op.Operation.Sync.DryRun:
 			r.What, r.Next, r.Actions = "its last dry run failed", "push a fix; nothing was changed", nil
 		}

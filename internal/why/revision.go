@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
-// Revisions says at which revisions an Application is, as far as the Application itself tells: not where its branches are.
+// Revisions says at which revisions an Application is, as far as the Application itself shows: not where its branches are.
 func Revisions(f Facts) api.RevisionStatus {
 	app := f.App
 	out := api.RevisionStatus{ComparedAt: timeOf(app.Status.ReconciledAt), Sources: []api.SourceRevisions{}}
@@ -48,7 +48,7 @@ func Revisions(f Facts) api.RevisionStatus {
 	return out
 }
 
-// WithTips adds where branches are, as an agent has told it.
+// WithTips adds where branches are, as an agent has reported it.
 func WithTips(status api.RevisionStatus, tips api.TipsAnswer) api.RevisionStatus {
 	if len(tips.Items) != len(status.Sources) {
 		return status
@@ -77,7 +77,7 @@ func RevisionFacts(status api.RevisionStatus, now time.Time) [][2]string {
 		if s.TipError != "" {
 			value = strings.TrimPrefix(value+"; not known since: "+s.TipError, "; ")
 		}
-		if value != "" && s.Tip != s.TargetRevision { // a commit id says nothing of itself
+		if value != "" && s.Tip != s.TargetRevision { // a commit id alone has no meaning
 			out = append(out, [2]string{name, value})
 		}
 		compared, deployed, pinned = append(compared, s.Compared), append(deployed, s.Deployed), append(pinned, s.Pinned)

@@ -1,5 +1,5 @@
 // Package why says in what state an Application is, for what reason, since when, and which command or commit would change
-// that. It reads what the cluster tells and asks nothing, so that the same facts give the same answer.
+// that. It reads what the cluster reports and requests nothing, so that the same facts give the same answer.
 package why
 
 import (
@@ -25,7 +25,7 @@ type Facts struct {
 	App             *v1alpha1.Application // nil: there is none
 	Project         *project.Rules        // nil: not known
 	ProjectError    error                 // why not, where that is the project's fault
-	Findings        []api.Finding         // what fails in the cluster, the worst first; none where nobody looked
+	Findings        []api.Finding         // what fails in the cluster, the worst first; none if nothing looked
 	Away            *Away                 // nil: its agent is there, or is not known
 	Lacks           []api.AgentLack       // commands that its agent does not carry out, and what to do instead; none with Slipway's engine
 	Now             time.Time
@@ -68,7 +68,7 @@ const (
 	NotFound          Code = "NotFound"
 	AgentAway         Code = "AgentAway" // so that all else is as it was
 	Deleting          Code = "Deleting"
-	Skipped           Code = "Skipped"           // nobody is to look at it (annotation skip-reconcile)
+	Skipped           Code = "Skipped"           // it is to be skipped (annotation skip-reconcile)
 	Unseen            Code = "Unseen"            // no agent has looked at it
 	Denied            Code = "Denied"            // by the project, or the specification is wrong
 	CannotFetch       Code = "CannotFetch"       // the repository
@@ -111,7 +111,7 @@ type teller struct {
 	reasons []Reason
 	words   []string                // of the state, besides sync and health
 	settled bool                    // something above says why it is not synced
-	used    map[api.ObjectName]bool // objects whose finding is told
+	used    map[api.ObjectName]bool // objects whose finding is reported
 }
 
 // Explain answers why an Application is as it is.
@@ -207,7 +207,7 @@ func (t *teller) deletion() {
 	wrong := t.conditions(v1alpha1.ConditionDeletionError)
 	switch {
 	case len(wrong) > 0:
-		r.Why, r.Next = wrong[0].Message, "do what it says; "+t.command("get")+" shows what is left"
+		r.Why, r.Next = wrong[0].Message, "follow it; "+t.command("get")+" shows what is left"
 		if strings.Contains(wrong[0].Message, confirming) {
 			r.Next = t.instead("application."+api.WhyConfirm, t.command("confirm")+" lets it go on")
 			r.Actions = confirmation(wrong[0].Message)
@@ -382,7 +382,7 @@ func (t *teller) pinned() {
 	default:
 		t.add("pinned", Reason{
 			Code: Pinned, What: fmt.Sprintf("it is pinned to deployment %d%s by a rollback", pin.ID, shown(pin.Revisions)), Since: pin.At,
-			Why:  byAndWhy(pin.By, pin.Reason) + "; what Git says" + shown(pin.Quarantine.Revisions) + " is in quarantine",
+			Why:  byAndWhy(pin.By, pin.Reason) + "; the revision in Git" + shown(pin.Quarantine.Revisions) + " is in quarantine",
 			Next: "push a fix: the first commit that changes what the application renders ends it; or " + t.command("unpin"), Actions: actions(api.WhyUnpin),
 		})
 	}
@@ -392,7 +392,7 @@ func byAndWhy(by, reason string) string {
 	return "by " + cmp.Or(by, "an unknown user") + ": " + cmp.Or(reason, "no reason given")
 }
 
-// allowed says which objects are left as somebody changed them.
+// allowed reports objects with allowed drift.
 func (t *teller) allowed() {
 	list, err := t.allowances()
 	if err != nil {

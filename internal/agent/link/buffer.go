@@ -18,14 +18,14 @@ const (
 	batchBytes   = agentapi.MaxBatch - 64<<10
 	batchEvents  = 100
 	entryBytes   = 200 // of an item without its body
-	plausible    = 10  // deletions at once that are told as such however few items there are
+	plausible    = 10  // deletions in one step that are reported as such however few items there are
 	atOnce       = time.Minute
 	manyMissing  = 500 // items that an answer to an inventory names, from which there may be more than it could name
 	maxRejection = 500 // characters of a reason that are logged
 )
 
 // buffer holds what the server does not have yet: keys of items, not their bodies, and events. Of what the server has, it
-// keeps hashes. It is safe for concurrent use; what changes comes in by the intake, where nobody waits.
+// keeps hashes. It is safe for concurrent use; what changes comes in by the intake, where nothing waits.
 type buffer struct {
 	*intake
 	source Source
@@ -42,7 +42,7 @@ type buffer struct {
 	flight   *flight
 	told     []time.Time // when deletions were sent, oldest first, no longer ago than atOnce
 	limit    int         // items of one batch; 0: as many as fit
-	unsure   bool        // a batch was on its way when a session ended
+	unsure   bool        // a batch was in transit when a session ended
 
 	wanted bool             // an inventory is to be sent
 	again  bool             // another one follows when nothing is left to send
@@ -218,7 +218,7 @@ func (b *buffer) look() {
 		delete(b.scans, kind)
 		keys, ok := b.source.Keys(kind)
 		if !ok {
-			continue // it says so again when it can tell
+			continue // it reports it again when it can
 		}
 		there := make(map[agentapi.Key]bool, len(keys))
 		now := b.now()
@@ -236,10 +236,10 @@ func (b *buffer) look() {
 	}
 }
 
-// holdBack keeps deletions back that are too many to be believed: they are told as an inventory, and the server decides.
+// holdBack keeps deletions back that are too many to be believed: they are reported as an inventory, and the server decides.
 // Callers hold the lock.
 //
-// A cluster that lost everything says so item by item: what was told just now counts too.
+// A cluster that lost everything says so item by item: what was reported just now is included.
 func (b *buffer) holdBack() {
 	b.told = slices.DeleteFunc(b.told, func(at time.Time) bool { return b.now().Sub(at) > atOnce })
 	if len(b.dirty)+len(b.told) <= plausible {
@@ -255,7 +255,7 @@ func (b *buffer) holdBack() {
 	if len(gone) == 0 || len(gone)+len(b.told) <= plausible+before/2 {
 		return
 	}
-	b.log.Warn("very many items are gone at once: the server is told what is left, and decides", "gone", len(gone), "told", len(b.told), "before", before)
+	b.log.Warn("very many items are gone in one step: the agent reports what is left, and the server decides", "gone", len(gone), "told", len(b.told), "before", before)
 	lost := make(map[agentapi.Key]bool, len(gone))
 	for _, key := range gone {
 		b.set(key, "")
@@ -327,7 +327,7 @@ func (b *buffer) acknowledged(ack agentapi.Ack) {
 	}
 	b.events(func(r *ring) {
 		r.drop(f.batch.Events)
-		r.lost += uint64(len(ack.RejectedEvents)) // the server has said no
+		r.lost += uint64(len(ack.RejectedEvents)) // the server has refused
 	})
 	for _, e := range ack.RejectedEvents {
 		b.log.Warn("the server does not take an event", "event", legible.Cut(e.ID, maxRejection), "reason", legible.Cut(e.Message, maxRejection))

@@ -24,7 +24,7 @@ func marshal(v any) ([]byte, error) {
 	return legible.JSON(redact.JSONAddresses(bytes.TrimSuffix(buf.Bytes(), []byte("\n")))), nil
 }
 
-// Application returns what the server is told of an Application.
+// Application returns what is reported about an Application.
 func Application(app *v1alpha1.Application) ([]byte, error) {
 	out := *app
 	out.APIVersion, out.Kind = v1alpha1.GroupVersion().String(), v1alpha1.KindApplication
@@ -61,7 +61,7 @@ func cleanAnnotations(in map[string]string) map[string]string {
 	return out
 }
 
-// Project returns what the server is told of an AppProject.
+// Project returns what is reported about an AppProject.
 func Project(p *v1alpha1.AppProject) ([]byte, error) {
 	out := *p
 	out.APIVersion, out.Kind = v1alpha1.GroupVersion().String(), v1alpha1.KindAppProject
@@ -70,7 +70,7 @@ func Project(p *v1alpha1.AppProject) ([]byte, error) {
 	return marshal(&out)
 }
 
-// Object returns what the server is told of an object as the API server sends it.
+// Object returns what is reported about an object as the API server sends it.
 func Object(obj map[string]any) ([]byte, error) {
 	out := maps.Clone(obj)
 	if meta, ok := out["metadata"].(map[string]any); ok {

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// cluster returns what tells this cluster apart from others: the uid of the namespace kube-system, and where that may not be
+// cluster returns what distinguishes this cluster from others: the uid of the namespace kube-system, and where that may not be
 // read, that of the agent's Secret. A Secret that was copied to another cluster has another uid there.
 func (r *registrar) cluster(ctx context.Context) (string, error) {
 	r.mu.Lock()

@@ -91,7 +91,7 @@ func (s *session) command(msg *nats.Msg) {
 		s.change(cmd)
 	case agentapi.Streams:
 		s.openStream(cmd)
-	default: // also those that nobody knows: the server waits for a Result
+	default: // also unknown ones: the server waits for a Result
 		s.read(cmd)
 	}
 }
@@ -122,7 +122,7 @@ func (w *worker) permit(cmd agentapi.Command) *agentapi.Error {
 func (s *session) read(cmd agentapi.Command) {
 	w := s.link.worker
 	if !w.firstTime(cmd) || !w.running.begin(cmd.ID, maxRunning) {
-		return // it is under way, or there are too many: whoever asked sees that nothing comes
+		return // it is under way, or there are too many: the caller sees that nothing comes
 	}
 	began := w.now()
 	if !s.work(func() {
@@ -134,7 +134,7 @@ func (s *session) read(cmd agentapi.Command) {
 			ctx, cancel := context.WithTimeout(s.ctx, readLimit)
 			defer cancel()
 			if !turn(ctx, w.reads) {
-				return // nobody waits any more
+				return // nothing waits any more
 			}
 			result = w.clean(w.execute(ctx, cmd))
 			<-w.reads
@@ -154,7 +154,7 @@ func (s *session) read(cmd agentapi.Command) {
 				err = s.conn.Publish(agentapi.UpReply(s.id.uid, cmd.ID), body)
 			}
 			if err != nil {
-				return // the connection is gone, and so is whoever waited
+				return // the connection is gone, and so is the caller
 			}
 		}
 	}) {
@@ -166,7 +166,7 @@ func (s *session) read(cmd agentapi.Command) {
 func (s *session) change(cmd agentapi.Command) {
 	w := s.link.worker
 	if w.outbox.has(cmd.ID) || !w.running.begin(cmd.ID, maxRunning) {
-		return // it is under way or told soon; where there are too many, the server sends it again
+		return // it is running or reported soon; where there are too many, the server sends it again
 	}
 	if w.heard.has(cmd.ID) { // whatever would be allowed by now: the answer was no
 		w.running.end(cmd.ID)
@@ -205,7 +205,7 @@ func turn(ctx context.Context, places chan struct{}) bool {
 	}
 }
 
-// carryOut claims a command, executes it and writes down what came of it. It returns nil where nothing is to be told: it
+// carryOut claims a command, executes it and writes down what came of it. It returns nil if nothing is to be reported: it
 // could not be begun and may be sent again.
 func (w *worker) carryOut(ctx context.Context, cmd agentapi.Command) *agentapi.Result {
 	start := w.now()
@@ -268,7 +268,7 @@ func (w *worker) execute(ctx context.Context, cmd agentapi.Command) (result agen
 	defer func() {
 		if r := recover(); r != nil {
 			w.log.Error("a command crashed", "command", cmd.ID, "kind", cmd.Kind, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
-			result = failed(cmd.ID, &agentapi.Error{Code: agentapi.CodeInternal, Message: "the agent has a fault and could not do this; its log says more"})
+			result = failed(cmd.ID, &agentapi.Error{Code: agentapi.CodeInternal, Message: "the agent has a fault and could not do this: see its log"})
 			result.Status = agentapi.StatusFailed
 		}
 	}()
@@ -322,7 +322,7 @@ func asError(err error) *agentapi.Error {
 	var known *agentapi.Error
 	if errors.As(err, &known) {
 		out := *known
-		if message := err.Error(); !strings.HasPrefix(message, known.Message) { // somebody has said more
+		if message := err.Error(); !strings.HasPrefix(message, known.Message) { // the command has reported more
 			out.Message = strings.TrimSuffix(message, " ("+string(known.Code)+")")
 		}
 		return &out
@@ -392,12 +392,12 @@ func (s *session) openStream(cmd agentapi.Command) {
 	}
 }
 
-// stream calls the streamer of a command and returns why the stream ends; nil where all is said.
+// stream calls the streamer of a command and returns why the stream ends; nil if all is reported.
 func (w *worker) stream(ctx context.Context, cmd agentapi.Command, st *Stream) (cause *agentapi.Error) {
 	defer func() {
 		if r := recover(); r != nil {
 			w.log.Error("a stream crashed", "command", cmd.ID, "kind", cmd.Kind, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
-			cause = &agentapi.Error{Code: agentapi.CodeInternal, Message: "the agent has a fault and could not do this; its log says more"}
+			cause = &agentapi.Error{Code: agentapi.CodeInternal, Message: "the agent has a fault and could not do this: see its log"}
 		}
 	}()
 	if refusal := w.permit(cmd); refusal != nil {
@@ -408,7 +408,7 @@ func (w *worker) stream(ctx context.Context, cmd agentapi.Command, st *Stream) (
 		return &agentapi.Error{Code: agentapi.CodeUnsupported, Message: fmt.Sprintf("this agent cannot do %.64q: it may be older than the server", cmd.Kind)}
 	}
 	if st.open() != nil {
-		return nil // the connection is gone, and so is whoever waited
+		return nil // the connection is gone, and so is the caller
 	}
 	if err := run(ctx, cmd, st); err != nil && !errors.Is(err, errStreamOver) {
 		e := asError(err)

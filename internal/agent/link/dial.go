@@ -32,7 +32,7 @@ const (
 // Transport says how the server is reached. Files are read for each connection, so that they may be renewed.
 type Transport struct {
 	CAFile   string // PEM; certificates of the server or of a proxy that looks inside, beside the system's
-	CertFile string // PEM; who the agent is to whoever asks for a certificate
+	CertFile string // PEM; the agent's identity for servers that request a certificate
 	KeyFile  string
 	Insecure bool // verify no certificate
 
@@ -40,7 +40,7 @@ type Transport struct {
 	Proxy func(*url.URL) (*url.URL, error)
 }
 
-// unreachable is the failure to reach anybody at all: trying again costs next to nothing.
+// unreachable is the failure to reach anything at all: trying again costs next to nothing.
 type unreachable struct{ err error }
 
 // Error says what could not be reached.
@@ -192,8 +192,8 @@ func (t *Transport) secure(ctx context.Context, conn net.Conn, name, who string)
 	return secured, nil
 }
 
-// hungUp marks the error of a connection that somebody took and let go again: a proxy, or a balancer, behind which nobody
-// is.
+// hungUp marks the error of a connection that was accepted and closed again: a proxy, or a balancer, without a server
+// behind it.
 func hungUp(err error) error {
 	for _, cause := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, os.ErrDeadlineExceeded, context.DeadlineExceeded} {
 		if errors.Is(err, cause) {

@@ -12,7 +12,7 @@ import (
 // clearPause is the time between two looks at whether another replica has heard what the agent is for.
 const clearPause = time.Second
 
-// wrongEngine reports whether the server has said that the agent runs another engine than it was created for.
+// wrongEngine reports whether the server has refused the engine of the agent.
 func wrongEngine(err error) bool {
 	var refused *agentapi.Error
 	return errors.As(err, &refused) && refused.Code == agentapi.CodeEngine
@@ -36,10 +36,10 @@ func (r *registrar) learn(ctx context.Context, engine agentapi.Engine) {
 	r.keepIdentity(fresh)
 }
 
-// Cleared returns once it is known that the agent was created for the engine that it runs: two engines must not work on the
-// same Applications. Who has registered for this engine may begin, whether there is a server or not. Who has never registered
-// waits for that, and who was created for another engine for the server to say that this has changed; Run fails where it
-// says that it has not. An agent whose server has never said may begin.
+// Cleared returns once it is known that the agent was created for the engine that it runs: two engines must not work on the same
+// Applications. An agent that has registered for this engine may begin, with or without a server. One that has never registered
+// waits for that, and one that was created for another engine waits until the server reports that this has changed; Run fails
+// where it says that it has not. An agent whose server has never named an engine may begin.
 func (l *Link) Cleared(ctx context.Context) error {
 	if l.cfg.ReadOnly {
 		return nil

@@ -69,7 +69,7 @@ func (w *worker) underWay() []string {
 	return ids
 }
 
-// settled asks for a heartbeat when nothing is pending any more, where the last one said otherwise, or where it is not sure
+// settled asks for a heartbeat when nothing is pending any more, if the last one reported otherwise, or where it is not sure
 // that the server has what it should.
 func (s *session) settled() {
 	if doubt, owing := s.link.buffer.settled(), s.owing.Swap(false); doubt || owing {

@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 )
 
-// SecretIdentity is the Secret in the agent's namespace that says who the agent is.
+// SecretIdentity is the Secret in the agent's namespace with the agent's identity.
 const SecretIdentity = "slipway-agent-identity"
 
 // Keys of the Secret.
@@ -58,7 +58,7 @@ func (SealKey) GoString() string { return "(seal key)" }
 // LogValue hides the key.
 func (SealKey) LogValue() slog.Value { return slog.StringValue("(seal key)") }
 
-// identity is who the agent is. It hides itself when printed.
+// identity is the agent's identity. It hides itself when printed.
 type identity struct {
 	seed []byte    // of the nkey
 	next []byte    // of the nkey that was announced and not used yet; nil for none
@@ -69,7 +69,7 @@ type identity struct {
 	server    string // URL that it registered at, for people
 	serverKey []byte
 	token     string // hash of the token that it registered with
-	// engine is what the server created the agent for; "" where it has never said.
+	// engine is what the server created the agent for; "" if it has never named one.
 	engine agentapi.Engine
 	// records is what secret values are hashed with in what the server keeps of operations. It stays when the other keys
 	// change, so that equal values of different years are seen as equal.
@@ -99,7 +99,7 @@ func (i *identity) copy() *identity {
 	return &out
 }
 
-// newIdentity makes the keys of an agent that nobody knows yet.
+// newIdentity makes the keys of an agent that is not registered yet.
 func newIdentity() (*identity, error) {
 	seed, err := newSeed()
 	if err != nil {
@@ -225,7 +225,7 @@ func decodeIdentity(secret *corev1.Secret) (*identity, error) {
 	if len(id.seal) == 0 {
 		return nil, fmt.Errorf("Secret %s has no %s: delete the Secret and register the agent again", SecretIdentity, fieldSeal)
 	}
-	// What cannot be read of these is made anew.
+	// What cannot be read of these is made again.
 	if seal, err := sealKeyOf(d[fieldTriedSeal]); err == nil {
 		if _, err := publicKey(d[fieldTriedSeed]); err == nil {
 			id.tried = &identity{seed: d[fieldTriedSeed], seal: []SealKey{seal}, token: string(d[fieldTriedToken])}
@@ -237,7 +237,7 @@ func decodeIdentity(secret *corev1.Secret) (*identity, error) {
 	return id, nil
 }
 
-// errRaced says that somebody else wrote the identity meanwhile.
+// errRaced means that another process wrote the identity in the meantime.
 var errRaced = errors.New("the identity was written by another agent at the same time")
 
 // encode is the Secret of an identity.

@@ -29,7 +29,7 @@ func newIntake(now func() time.Time) *intake {
 func (in *intake) stir() {
 	select {
 	case in.wake <- struct{}{}:
-	default: // somebody has said so already
+	default: // it is reported already
 	}
 }
 
@@ -73,7 +73,7 @@ func (in *intake) event(e agentapi.Event) {
 	in.stir()
 }
 
-// drain returns what was said and forgets it. Events stay until the server has them.
+// drain returns what was reported and forgets it. Events stay until the server has them.
 func (in *intake) drain() (map[agentapi.Key]time.Time, map[agentapi.ItemKind]bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

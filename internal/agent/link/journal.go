@@ -30,7 +30,7 @@ const (
 	maxRecordBody  = 8 << 10
 	maxRecordText  = 512
 	keepAfter      = 15 * time.Minute // after the deadline: clocks differ
-	keepUntold     = 24 * time.Hour   // likewise, for what the server has not acknowledged
+	keepUntold     = 24 * time.Hour   // the same, for what the server has not acknowledged
 	journalRetries = 5
 	journalLimit   = 15 * time.Second
 )
@@ -48,8 +48,8 @@ type record struct {
 	Told     bool             `json:"told,omitempty"`   // the server has the result
 }
 
-// journal remembers which commands were begun, so that none is done twice, whoever leads. One goroutine writes: what comes
-// while it does is written together.
+// journal remembers which commands were begun, so that none is done twice, regardless of the leader. One goroutine writes: what
+// comes while it does is written together.
 type journal struct {
 	configs typed.ConfigMapInterface
 	by      string
@@ -63,7 +63,7 @@ type journal struct {
 	known   map[string]clock.Instant // since when this process knows of each record
 }
 
-// journalChange is one change of the journal. apply is called under the lock, each time the journal was read anew.
+// journalChange is one change of the journal. apply is called under the lock, each time the journal was read again.
 type journalChange struct {
 	apply func(records map[string]*record) error
 	err   error
@@ -116,8 +116,8 @@ func (j *journal) do(ctx context.Context, apply func(map[string]*record) error) 
 	}
 }
 
-// write applies changes and writes the journal once. Where somebody else wrote it meanwhile, or the API server was not
-// there, it reads it anew and tries again.
+// write applies changes and writes the journal once. If another process wrote it in the meantime, or the API server
+// was not there, it reads it again and retries.
 func (j *journal) write(ctx context.Context, batch []*journalChange) {
 	ctx, cancel := context.WithTimeout(ctx, journalLimit)
 	defer cancel()
@@ -191,7 +191,7 @@ func (j *journal) load(ctx context.Context) error {
 		for id, text := range config.Data {
 			r := &record{}
 			if strict.Decode([]byte(text), r, strict.Foreign) != nil {
-				// Somebody has edited it: the command counts as begun, with the longest deadline that one has.
+				// It was edited by hand: the command counts as begun, with the longest deadline that one has.
 				r = &record{Began: j.wall(), Deadline: j.wall().Add(longestDeadline)}
 			}
 			if r.Result == nil && r.By != j.by {
@@ -346,7 +346,7 @@ func (j *journal) finish(ctx context.Context, result agentapi.Result) error {
 	})
 }
 
-// told notes that the server has a result. It is written with the next change: a result that is told twice does no harm.
+// told notes that the server has a result. It is written with the next change: a result that is sent twice does no harm.
 func (j *journal) told(id string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -355,7 +355,7 @@ func (j *journal) told(id string) {
 	}
 }
 
-// tell puts what the server has heard into records, and returns what that was. Callers hold the lock.
+// tell puts what the server has received into records, and returns what that was. Callers hold the lock.
 func (j *journal) tell(records map[string]*record) []string {
 	var out []string
 	for id := range j.heard {

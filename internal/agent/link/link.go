@@ -1,5 +1,5 @@
-// Package link is the agent's end of the link to a server: it tells what the agent has and does, and carries out what it
-// is asked. The engine works the same with and without it, and never waits for it.
+// Package link is the agent's end of the link to a server: it reports what the agent has and does, and executes
+// requests. The engine works the same with and without it, and never waits for it.
 package link
 
 import (
@@ -26,10 +26,10 @@ type Executor func(ctx context.Context, cmd agentapi.Command) (body any, err err
 // Streamer carries out a command of the nature Streams. When it returns, the stream ends.
 type Streamer func(ctx context.Context, cmd agentapi.Command, s *Stream) error
 
-// Source is what the link tells the server about. It is asked when something is sent, so that nothing is kept twice. Its
+// Source is what the link reports to the server. It is asked when something is sent, so that nothing is kept twice. Its
 // methods are called from any goroutine.
 type Source interface {
-	// Keys returns the keys of all items of a kind; false when they cannot be told now. What cannot be told is not gone.
+	// Keys returns the keys of all items of a kind; false if they cannot be listed now. What cannot be listed may still exist.
 	Keys(kind agentapi.ItemKind) ([]agentapi.Key, bool)
 	// Has reports whether an item is there.
 	Has(key agentapi.Key) bool
@@ -45,7 +45,7 @@ type Config struct {
 	Core      corev1.CoreV1Interface   // of the cluster that holds the Applications
 	Namespace string                   // of the agent
 	Instance  string                   // of the process, for people
-	Source    Source                   // what is told
+	Source    Source                   // what is reported
 	Records   Records                  // what operations were; nil: nothing is recorded
 	Versions  func() agentapi.Versions // of the agent and what it works on
 	// Components says how the parts of the agent are; it must not block.
@@ -70,9 +70,9 @@ type Config struct {
 
 // Meter measures. Its methods must not block.
 type Meter interface {
-	// Batch is told of a batch of so many items that the server answered: refused is the code of its error, "" for none.
+	// Batch is called for a batch of so many items that the server answered: refused is the code of its error, "" for none.
 	Batch(items int, took time.Duration, refused agentapi.Code)
-	// Command is told of a command that was carried out, or refused.
+	// Command is called for a command that was executed, or refused.
 	Command(kind agentapi.Kind, status agentapi.Status, took time.Duration)
 }
 
@@ -142,14 +142,14 @@ func (l *Link) Changed(key agentapi.Key) { l.buffer.mark(key) }
 // Rescan says that any item of these kinds may be another one. It never blocks.
 func (l *Link) Rescan(kinds ...agentapi.ItemKind) { l.buffer.rescan(kinds...) }
 
-// Event tells the server's audit of something. It never blocks; when too many wait, the oldest are dropped and counted.
+// Event reports something to the server's audit log. It never blocks; when too many wait, the oldest are dropped and counted.
 func (l *Link) Event(e agentapi.Event) { l.buffer.event(e) }
 
 // Run keeps the link until ctx ends. Whatever goes wrong with it, it tries again, but where the server says that the agent
 // runs another engine than it was created for: then it fails.
 func (l *Link) Run(ctx context.Context) error {
 	if l.cfg.Transport.Insecure {
-		l.log.Warn("INSECURE: the server's certificate is not verified (--insecure-skip-verify): whoever is on the way can read what this agent tells; commands are still verified by the server's key")
+		l.log.Warn("INSECURE: the server's certificate is not verified (--insecure-skip-verify): an attacker on the network can read the reports of this agent; commands are still verified by the server's key")
 	}
 	defer l.status.set(StateStopped, "the agent stops")
 	// What came of commands is still written when ctx has ended.
@@ -204,7 +204,7 @@ func (l *Link) once(ctx context.Context) error {
 	}
 	if !l.cfg.ReadOnly {
 		if err := l.worker.journal.load(ctx); err != nil {
-			// The server is told that the API server is away. No command is begun without the journal.
+			// It reports to the server that the API server is away. No command is begun without the journal.
 			l.log.Warn("the journal of commands cannot be read", "err", err)
 		}
 	}

@@ -27,7 +27,7 @@ func (o *outbox) put(r agentapi.Result) {
 	o.mu.Unlock()
 	select {
 	case o.wake <- struct{}{}:
-	default: // somebody has said so already
+	default: // it is reported already
 	}
 }
 

@@ -23,7 +23,7 @@ const (
 )
 
 // allowed says why a policy does not allow a command; nil where it does. A policy with a word that means nothing allows
-// nothing: who bounds something must not fail in silence.
+// nothing: a mistake in a restriction must not pass silently.
 func allowed(policy map[string]string, cmd agentapi.Command) *agentapi.Error {
 	refuse := func(format string, args ...any) *agentapi.Error {
 		return &agentapi.Error{Code: agentapi.CodePolicy, Message: fmt.Sprintf(format, args...)}
@@ -42,11 +42,11 @@ func allowed(policy map[string]string, cmd agentapi.Command) *agentapi.Error {
 	kind := string(cmd.Kind)
 	switch {
 	case matches(deny, kind):
-		return refuse("this agent does not allow %s: its ConfigMap %s says so (key deny; without it, terminals are denied)", kind, ConfigPolicy)
+		return refuse("%s is not allowed on this agent (ConfigMap %s, key deny; by default, terminals are denied)", kind, ConfigPolicy)
 	case !matches(allow, kind):
-		return refuse("this agent does not allow %s: the key allow of its ConfigMap %s does not name it", kind, ConfigPolicy)
+		return refuse("%s is not allowed on this agent: the key allow of its ConfigMap %s does not list it", kind, ConfigPolicy)
 	case cmd.Target.Namespace != "" && !matches(words(policy, policyNamespaces, "*"), cmd.Target.Namespace):
-		return refuse("this agent allows no commands about namespace %.64s: its ConfigMap %s says so (key namespaces)", cmd.Target.Namespace, ConfigPolicy)
+		return refuse("commands about namespace %.64s are not allowed on this agent (ConfigMap %s, key namespaces)", cmd.Target.Namespace, ConfigPolicy)
 	}
 	return nil
 }

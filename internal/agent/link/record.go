@@ -7,13 +7,13 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 )
 
-// Records is what waits to be told of operations. Its methods are called from any goroutine.
+// Records is what waits to be reported of operations. Its methods are called from any goroutine.
 type Records interface {
 	// Begin says that a session begins: what was sent and not answered is sent again.
 	Begin()
 	// Next returns what is to be sent, nil for nothing. It is answered, or refused, before it is called again.
 	Next() *agentapi.Records
-	// Answered takes in what the server said.
+	// Answered takes in the server's answer.
 	Answered(sent *agentapi.Records, ack agentapi.RecordAck)
 	// Refused says that the server cannot read it at all.
 	Refused(sent *agentapi.Records, why error)
@@ -52,14 +52,15 @@ func (s *session) records(ctx context.Context) error {
 	}
 }
 
-// Prepare finds out who the agent is, so that its first operation is recorded already. Who is nobody yet records nothing.
+// Prepare finds out who the agent is, so that its first operation is recorded already. An agent without an identity records
+// nothing.
 func (r *registrar) Prepare(ctx context.Context) {
 	if r.secrets == nil || r.known() != nil {
 		return
 	}
 	id, err := r.secrets.load(ctx)
 	if err != nil {
-		r.log.Warn("who the agent is cannot be read yet: what it does before it can is not in the ledger", "err", err)
+		r.log.Warn("the identity of the agent cannot be read yet: earlier operations are not in the ledger", "err", err)
 		return
 	}
 	if id != nil && id.registered() {
@@ -67,7 +68,7 @@ func (r *registrar) Prepare(ctx context.Context) {
 	}
 }
 
-// RecordKey returns what secret values are hashed with in records of operations; nil where there is nobody to record for.
+// RecordKey returns what secret values are hashed with in records of operations; nil without a server.
 func (r *registrar) RecordKey() []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()

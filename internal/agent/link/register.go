@@ -25,7 +25,7 @@ const (
 	maxAnswer     = 64 << 10
 )
 
-// errUnregistered says that the agent is nobody yet and has nothing to become somebody with.
+// errUnregistered means that the agent has no identity yet and no token to register with.
 var errUnregistered = errors.New("this agent is not registered: create it on the server (slipway agent create NAME) and start it with the token that this prints (--registration-token-file)")
 
 // errToken says that the server does not take the token.
@@ -45,7 +45,7 @@ type registrar struct {
 	narrow   bool   // the agent may not look outside of its namespace
 }
 
-// identify returns who the agent is, and registers it where it is nobody yet, or where it was given another token than the
+// identify returns the agent's identity, and registers it if it has none yet, or if it was given another token than the
 // one that it registered with.
 func (r *registrar) identify(ctx context.Context) (*identity, error) {
 	token, err := r.cfg.Token()

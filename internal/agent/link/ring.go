@@ -77,7 +77,7 @@ func (r *ring) drop(done []agentapi.Event) {
 // lose takes out what the server does not want.
 func (r *ring) lose(refused []agentapi.Event) {
 	r.drop(refused)
-	r.lost += uint64(len(refused)) // not told: the server has said no
+	r.lost += uint64(len(refused)) // not sent: the server has refused
 }
 
 // oldest returns since when the first event waits.

@@ -26,7 +26,7 @@ func (l *Link) rotate(ctx context.Context, cmd agentapi.Command) (any, error) {
 	if s == nil || id == nil {
 		return nil, &agentapi.Error{Code: agentapi.CodeDisconnected, Message: "the connection was lost before the next key was announced: send it again"}
 	}
-	if l.known() == nil { // a write failed, and may have been one all the same
+	if l.known() == nil { // a write failed, and may still have been done
 		fresh, err := l.secrets.load(ctx)
 		if err != nil {
 			return nil, err
@@ -41,7 +41,7 @@ func (l *Link) rotate(ctx context.Context, cmd agentapi.Command) (any, error) {
 		return nil, err
 	}
 	if err := l.secrets.save(ctx, next); err != nil {
-		l.forget() // it may have been written all the same
+		l.forget() // it may still have been written
 		return nil, err
 	}
 	l.keepIdentity(next)
@@ -81,7 +81,7 @@ func nextKeys(id *identity, s *session) (*identity, error) {
 	next := id.copy()
 	// The server takes the key of this session. That it is the present one may not have been written.
 	next.seed, next.next = s.seed, seed
-	next.seal = []SealKey{seal, s.id.seal[0]} // what is on its way is sealed to the one that this session began with
+	next.seal = []SealKey{seal, s.id.seal[0]} // what is in transit is sealed to the one that this session began with
 	return next, nil
 }
 

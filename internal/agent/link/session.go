@@ -46,7 +46,7 @@ type session struct {
 	// ledger says that the server takes records of operations.
 	ledger bool
 
-	owing atomic.Bool // the last heartbeat said that something is pending
+	owing atomic.Bool // the last heartbeat reported something pending
 
 	mu      sync.Mutex
 	over    bool // nothing is begun any more
@@ -158,7 +158,7 @@ func (l *Link) open(ctx context.Context, id *identity) (conn *nats.Conn, closed 
 
 // openWith connects with one key. The channel closes with the connection.
 func (l *Link) openWith(ctx context.Context, id *identity, seed []byte) (*nats.Conn, <-chan struct{}, error) {
-	// First the network alone: while nobody is there, an attempt costs no more than that.
+	// First the network alone: without a server, an attempt costs no more than that.
 	wire, err := l.cfg.Transport.dial(ctx, l.cfg.Server)
 	if err != nil {
 		return nil, nil, err
@@ -326,7 +326,7 @@ func (s *session) begin(ctx context.Context, cluster string) error {
 	default:
 	}
 	if err != nil {
-		return fmt.Errorf("say hello: %w", err)
+		return fmt.Errorf("send hello: %w", err)
 	}
 	s.epochs(welcome.Epoch)
 	s.ledger = welcome.Ledger
@@ -335,7 +335,7 @@ func (s *session) begin(ctx context.Context, cluster string) error {
 		s.beat = min(time.Duration(welcome.Heartbeat)*time.Second, maxHeartbeat)
 	}
 	l.server.compare(welcome.Time, asked)
-	if welcome.Inventory && !doubt { // with doubt, a heartbeat tells when nothing is pending any more
+	if welcome.Inventory && !doubt { // in doubt, a heartbeat reports when nothing is pending any more
 		l.buffer.inventory()
 	}
 	l.status.set(StateConnected, "")

@@ -17,10 +17,10 @@ import (
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
-// maxField is the longest value of a field that is told, in bytes.
+// maxField is the longest value of a field that is reported, in bytes.
 const maxField = 2 << 10
 
-// SecretSetting returns what the server is told of a Secret of a repository, a credential template or a cluster.
+// SecretSetting returns what is reported about a Secret of a repository, a credential template or a cluster.
 func SecretSetting(data map[string][]byte, labels map[string]string, version string, connection *agentapi.Connection) ([]byte, error) {
 	out := agentapi.Setting{Fields: map[string]string{}, Labels: labels, Version: version, Connection: connection}
 	for name, raw := range data {
@@ -67,7 +67,7 @@ func given(raw json.RawMessage) bool {
 	return s != "" && s != "null" && s != `""` && s != "{}"
 }
 
-// Certificates returns what the server is told of the data of argocd-tls-certs-cm, by name: that of the server.
+// Certificates returns what is reported about the data of argocd-tls-certs-cm, by name: that of the server.
 func Certificates(data map[string]string, version string) map[string][]byte {
 	out := map[string][]byte{}
 	for host, text := range data {
@@ -90,7 +90,7 @@ func Certificates(data map[string]string, version string) map[string][]byte {
 	return out
 }
 
-// KnownHosts returns what the server is told of the file ssh_known_hosts, by name: ssh:HOST:TYPE.
+// KnownHosts returns what is reported about the file ssh_known_hosts, by name: ssh:HOST:TYPE.
 func KnownHosts(text, version string) map[string][]byte {
 	out := map[string][]byte{}
 	for line := range strings.Lines(text) {
@@ -120,7 +120,7 @@ func KnownHosts(text, version string) map[string][]byte {
 	return out
 }
 
-// GPGKeys returns what the server is told of the data of argocd-gpg-keys-cm, by name: the id of the key.
+// GPGKeys returns what is reported about the data of argocd-gpg-keys-cm, by name: the id of the key.
 func GPGKeys(data map[string]string, version string) map[string][]byte {
 	out := map[string][]byte{}
 	for id, text := range data {
@@ -132,7 +132,7 @@ func GPGKeys(data map[string]string, version string) map[string][]byte {
 	return out
 }
 
-// maxEntries is how many entries of a ConfigMap are told.
+// maxEntries is how many entries of a ConfigMap are reported.
 const maxEntries = 5000
 
 func put(out map[string][]byte, name string, s agentapi.Setting) {
@@ -144,11 +144,11 @@ func put(out map[string][]byte, name string, s agentapi.Setting) {
 	}
 }
 
-// maxName is the longest name of an entry that is told, in bytes.
+// maxName is the longest name of an entry that is reported, in bytes.
 const maxName = 253
 
-// PublicField reports whether the value of a field of a Secret of a repository, a credential template or a cluster may be told.
-// Of all others only the names are.
+// PublicField reports whether the value of a field of a Secret of a repository, a credential template or a cluster may be
+// reported. Of all others only the names are.
 func PublicField(name string) bool {
 	return agentapi.SettingRepository.Open(name) || agentapi.SettingRepoCreds.Open(name) || agentapi.SettingCluster.Open(name)
 }

@@ -27,7 +27,7 @@ const (
 	StateStopped      State = "Stopped"
 )
 
-// Status is how the link is now. It is told in health, metrics and log.
+// Status is how the link is now. It appears in health, metrics and log.
 type Status struct {
 	State   State     `json:"state"`
 	Since   time.Time `json:"since"`
@@ -148,12 +148,12 @@ func (s Status) Component() agentapi.Component {
 	return c
 }
 
-// Pauses before the next attempt. An attempt to reach nobody costs some packets, so that a network that is back is noticed
-// at once; one that a server has to answer costs more, and many agents come back at a time.
+// Pauses before the next attempt. A failed attempt costs some packets, so that a network that is back is noticed
+// immediately; one that a server has to answer costs more, and many agents come back at a time.
 const (
 	firstPause     = 50 * time.Millisecond
-	pauseDown      = 1300 * time.Millisecond // where nobody is reached
-	pauseFault     = 15 * time.Second        // where somebody answers, and it does not work
+	pauseDown      = 1300 * time.Millisecond // if nothing is reached
+	pauseFault     = 15 * time.Second        // if something answers, and it does not work
 	pauseForbidden = time.Minute
 	steady         = 5 * time.Second // a session that lasted so long was a good one
 )
@@ -212,7 +212,7 @@ func (b *board) log(err error, pause time.Duration) {
 	switch {
 	case again:
 	case s.State == StateTwin:
-		b.logger.Error("TWIN: another cluster has an agent with this identity; this one works on and is not seen by the server: register one of the two anew", "err", err, "next_try", pause.Round(time.Second).String())
+		b.logger.Error("TWIN: another cluster has an agent with this identity; this one continues and is not seen by the server: register one of the two again", "err", err, "next_try", pause.Round(time.Second).String())
 		return
 	case s.State == StateRefused || s.State == StateUnregistered:
 		b.logger.Error("the server does not know this agent", "err", err, "next_try", pause.Round(time.Millisecond).String())

@@ -11,7 +11,7 @@ import (
 )
 
 // errStreamOver says that the other side, or the connection, has ended a stream.
-var errStreamOver = errors.New("the stream is over: nobody listens any more")
+var errStreamOver = errors.New("the stream is over: it has no reader any more")
 
 // maxWaitingChunks is how many chunks of a stream wait to be received; the other side's credit bounds their bytes.
 const maxWaitingChunks = 256
@@ -20,10 +20,10 @@ const maxWaitingChunks = 256
 type Stream struct {
 	id   string
 	send func(agentapi.Chunk) error
-	over func() // ends the context of who works on the stream
+	over func() // ends the context of the worker of the stream
 
 	mu      sync.Mutex
-	changed chan struct{} // closed and made anew when something below changes
+	changed chan struct{} // closed and made again when something below changes
 	seq     int64         // of the next chunk up
 	credit  int           // bytes that may go up
 	next    int64         // sequence of the next chunk down
@@ -209,7 +209,7 @@ func (s *Stream) stop() {
 	}
 }
 
-// stir wakes whoever waits. Callers hold the lock.
+// stir wakes the waiters. Callers hold the lock.
 func (s *Stream) stir() {
 	close(s.changed)
 	s.changed = make(chan struct{})

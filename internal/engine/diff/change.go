@@ -38,7 +38,7 @@ func (c Change) String() string {
 
 // What Change.Why says where the rest of the engine goes by it.
 const (
-	WhyDiffers   = "differs"                // it does not tell who made it differ
-	WhyDrift     = "changed in the cluster" // somebody changed the object in the cluster
+	WhyDiffers   = "differs"                // it does not show which side changed
+	WhyDrift     = "changed in the cluster" // the object was changed in the cluster
 	WhyUntracked = "not tracked yet"        // no Application tracks the object
 )

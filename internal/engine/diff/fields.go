@@ -33,7 +33,7 @@ type fieldCursor struct{ code string }
 const whole = "*"
 
 // Whole is the set of all fields but status and what the API server owns. It serves where an object is applied at
-// another version than it is read at, so that the owned fields cannot be told: any change then counts as drift.
+// another version than it is read at, so that the owned fields are unknown: any change then counts as drift.
 func Whole() Fields { return Fields{code: unique.Make(whole)} }
 
 // Empty reports whether the set holds nothing that Match could compare.

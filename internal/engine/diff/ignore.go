@@ -25,7 +25,7 @@ const (
 	maxKinds   = 2_000   // kinds whose rules are remembered
 )
 
-// Ignore knows which fields of an Application's objects do not count: by its own ignoreDifferences, and by the settings
+// Ignore knows which fields of an Application's objects are ignored: by its own ignoreDifferences, and by the settings
 // of the installation. It is safe for concurrent use. The nil Ignore ignores nothing.
 type Ignore struct {
 	given    []v1alpha1.IgnoreDifference
@@ -61,7 +61,7 @@ type content struct {
 }
 
 // NewIgnore makes the Ignore of an Application. What is wrong with single rules comes back as errors, which say where;
-// the others are in force all the same. Nil settings are those of an installation without any.
+// the others are still in force. Nil settings are those of an installation without any.
 func NewIgnore(given []v1alpha1.IgnoreDifference, settings *Settings) (*Ignore, []error) {
 	if settings == nil {
 		settings, _ = ParseSettings(nil)
@@ -272,7 +272,7 @@ func merge(rules []*rule) *Rules {
 }
 
 // Problems returns what went wrong with rules while they were used: expressions that took too many steps, or that give
-// values instead of naming fields. They ignore nothing. At most one is told for each kind.
+// values instead of naming fields. They ignore nothing. At most one is reported for each kind.
 func (g *Ignore) Problems() []error {
 	if g == nil {
 		return nil

@@ -18,7 +18,7 @@ const (
 // Mask returns copies of a desired and a live Secret that can be shown: every value is replaced by plus signs, and so
 // are the annotations named in hidden, also inside of kubectl's last-applied annotation, and those that repeat a value. So are
 // the values of Secrets within another object. For one key, equal values get
-// equal masks and different ones different masks, numbered in order of appearance, so that nothing tells how long a
+// equal masks and different ones different masks, numbered in order of appearance, so that nothing shows how long a
 // value is. Of what is not a Secret only the named annotations are replaced; either object can be nil.
 func Mask(desired, live map[string]any, hidden []string) (maskedDesired, maskedLive map[string]any) {
 	secret := isSecret(desired) || isSecret(live)
@@ -224,7 +224,7 @@ func (m masker) repeated(notes map[string]any, values []string) {
 // shortestTelling is how long a value is at least that is looked for in other fields.
 const shortestTelling = 8
 
-// tellingValues are the values of a Secret that nobody writes by chance, as they are and in base64.
+// tellingValues are the values of a Secret that do not occur by chance, as they are and in base64.
 func tellingValues(obj map[string]any) []string {
 	var out []string
 	add := func(text string) {

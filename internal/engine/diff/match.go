@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Match reports whether applying desired would change nothing in live, as far as that can be told without the API
+// Match reports whether applying desired would change nothing in live, as far as that is known without the API
 // server: every field of desired is in live with the same value and is ours, and every field that is ours is still
 // in desired. False means "perhaps": defaults or normalisation by the API server (cpu: 1000m becomes "1") can hide
-// equality, and only a dry run tells.
+// equality, and only a dry run shows it.
 func Match(desired, live map[string]any, owned Fields) bool {
 	if owned.Empty() {
 		return false

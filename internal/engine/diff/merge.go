@@ -15,7 +15,7 @@ func groupOf(apiVersion string) string {
 // keys that are known for their names.
 type merger struct {
 	custom  bool // the kind is a custom resource: its lists are replaced whole
-	partial bool // what was applied before lists only fields that nobody else owns
+	partial bool // what was applied before lists only fields without another owner
 }
 
 // fields merges want into have and removes what before has and want has not. The arguments stay as they are.
@@ -95,7 +95,7 @@ func (m merger) list(field string, want, have, before []any) any {
 	if len(want) != len(have) || len(want) == 0 {
 		return want
 	}
-	// Without a key, the items can only be told by their place: good enough to see through defaults.
+	// Without a key, the items can only be identified by their place: good enough to see through defaults.
 	out := make([]any, len(want))
 	for i := range want {
 		var b any
@@ -188,7 +188,7 @@ func listKeys(field string, lists ...[]any) []string {
 	return nil
 }
 
-// identified reports whether keys tell all items of every list apart.
+// identified reports whether keys distinguish all items of every list.
 func identified(keys []string, lists [][]any) bool {
 	for _, list := range lists {
 		seen := make(map[string]bool, len(list))

@@ -17,7 +17,7 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // CompareOptions says what a comparison leaves out. The zero value leaves out nothing that matters.
 type CompareOptions struct {
-	// IgnorePaths are JSON pointers to fields that do not count as a difference.
+	// IgnorePaths are JSON pointers to ignored fields.
 	IgnorePaths []string
 	// IgnoreAggregatedRoles leaves out the rules of a role that another controller fills from other roles.
 	IgnoreAggregatedRoles bool
@@ -169,8 +169,8 @@ func cleanMeta(obj map[string]any) {
 	}
 }
 
-// FoldSecret turns the stringData of a Secret into data, in place, as the API server does on a write: whoever applies
-// stringData owns fields that nobody can read, and a change of what they became is not seen. Other objects stay as they
+// FoldSecret turns the stringData of a Secret into data, in place, as the API server does on a write: a manager that
+// applies stringData owns fields that cannot be read, and a change of what they became is not seen. Other objects stay as they
 // are, and so does a Secret without stringData.
 func FoldSecret(obj map[string]any) {
 	if isSecret(obj) && obj["stringData"] != nil {
@@ -236,7 +236,7 @@ func sortByText(list []any) {
 	slices.SortStableFunc(list, func(a, b any) int { return strings.Compare(text(a), text(b)) })
 }
 
-// servedByKubernetes reports whether a group belongs to Kubernetes itself. The suffix k8s.io does not tell: many
+// servedByKubernetes reports whether a group belongs to Kubernetes itself. The suffix k8s.io does not decide: many
 // custom resources have it.
 func servedByKubernetes(group string) bool {
 	switch group {

@@ -13,7 +13,7 @@ type Result struct {
 	Normalized map[string]any // what is live; nil where there is nothing
 }
 
-// Less returns the comparison without what does not count by rules.
+// Less returns the comparison without what rules ignore.
 func (r Result) Less(rules *Rules) Result {
 	if rules == nil {
 		return r
@@ -68,7 +68,7 @@ func serviceDefaults(obj map[string]any) {
 	obj["spec"] = spec
 }
 
-// applied returns what was applied to live before, as far as live tells. The second result says that it holds only the
+// applied returns what was applied to live before, as far as live shows. The second result says that it holds only the
 // fields of one of several owners.
 func applied(live map[string]any, opts CompareOptions) (before map[string]any, partial bool) {
 	if opts.Manager != "" {

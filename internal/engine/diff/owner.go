@@ -25,7 +25,7 @@ type FieldPath []any
 // Item is an item of a list in a FieldPath: its place, and what identifies it.
 type Item struct {
 	Index int
-	Label string // such as name=web; "" where only the place tells
+	Label string // such as name=web; "" if only the place identifies it
 	value any
 }
 
@@ -51,8 +51,8 @@ func (p FieldPath) String() string {
 	return out.String()
 }
 
-// Owners returns who has set a field of a live object, those who changed the object last first. Whoever owns something
-// below the field counts too; a field that live does not have has no owners.
+// Owners returns who has set a field of a live object, those who changed the object last first. Owners of something
+// below the field are included; a field that live does not have has no owners.
 func Owners(live map[string]any, path FieldPath) []Owner {
 	var out []Owner
 	for entry := range object.Managed(live) {
@@ -141,7 +141,7 @@ const maxChanges = 1000
 
 func with(path FieldPath, step any) FieldPath { return append(path[:len(path):len(path)], step) }
 
-// itemChanges compares lists item by item; false where their items cannot be told apart.
+// itemChanges compares lists item by item; false if their items cannot be distinguished.
 func itemChanges(out *[]FieldChange, path FieldPath, live, wanted []any) bool {
 	keys := identity(live, wanted)
 	if keys == nil {
@@ -173,7 +173,7 @@ func itemChanges(out *[]FieldChange, path FieldPath, live, wanted []any) bool {
 	return len(*out) > before // else they differ in their order alone
 }
 
-// identity finds the names that tell the items of both lists apart.
+// identity finds the names that distinguish the items of both lists.
 func identity(lists ...[]any) []string {
 	if len(lists[0])+len(lists[1]) == 0 {
 		return nil

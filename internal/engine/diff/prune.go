@@ -48,7 +48,7 @@ func (t *tree) add(path []any, value any) {
 	}
 }
 
-// addShifted adds a place that is told from the start of a slice.
+// addShifted adds a place that is given from the start of a slice.
 func (t *tree) addShifted(path []any, list []any, s jq.Slice) {
 	part := list[min(s.From, len(list)):min(s.To, len(list))]
 	switch key := path[0].(type) {

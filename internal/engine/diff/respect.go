@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Respect returns desired as it is to be applied where differences that do not count are to stay: a field that the rules
+// Respect returns desired as it is to be applied if ignored differences are to stay: a field that the rules
 // leave out has its live value, or is missing where live has none. What manager owns of such fields and desired does not
 // name stays too, since leaving it out would remove it. Items of lists are matched by what identifies them; what live
 // lacks altogether, an item or the whole object, is applied as desired. Neither object is changed.
@@ -63,7 +63,7 @@ func (r *Rules) places(obj map[string]any) *tree {
 	return root
 }
 
-// resolve tells the indices of a pointer from its names; false where it points at nothing.
+// resolve finds the indices of a pointer from its names; false where it points at nothing.
 func resolve(value any, pointer []string) ([]any, bool) {
 	out := make([]any, 0, len(pointer))
 	for _, part := range pointer {

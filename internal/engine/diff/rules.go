@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
-// Rules says which fields of one object do not count. Rules are immutable. The nil Rules leave out nothing.
+// Rules are the ignored fields of one object. Rules are immutable. The nil Rules leave out nothing.
 type Rules struct {
 	content
 	id     uint64
@@ -115,7 +115,7 @@ func unite(a, b map[string]any) map[string]any {
 	return out
 }
 
-// Strip returns obj without the fields that do not count, and with those of known types in one spelling. It copies what
+// Strip returns obj without ignored fields, and with those of known types in one spelling. It copies what
 // it changes and shares the rest; obj stays as it is.
 func (r *Rules) Strip(obj map[string]any) map[string]any {
 	if r == nil || obj == nil {
@@ -135,7 +135,7 @@ func (r *Rules) Strip(obj map[string]any) map[string]any {
 		out, _ = without(out, p)
 	}
 	for _, e := range r.jq {
-		// Whoever writes an expression could ask by it what a value is: it sees that there is one, and no more.
+		// The author of an expression could find a value by it: it sees that there is one, and no more.
 		seen, _ := out.(map[string]any)
 		places, err := e.Places(any(object.WithoutSecrets(seen)))
 		switch {
@@ -212,8 +212,8 @@ func without(value any, path []string) (any, bool) {
 	return value, false
 }
 
-// Match reports whether applying desired would change nothing in live but what does not count, as far as that can be
-// told without the API server. See the function Match.
+// Match reports whether applying desired would change nothing in live except ignored fields, as far as that can be
+// known without the API server. See the function Match.
 func (r *Rules) Match(desired, live map[string]any, owned Fields) bool {
 	if r == nil {
 		return Match(desired, live, owned)
@@ -225,7 +225,7 @@ func (r *Rules) Match(desired, live map[string]any, owned Fields) bool {
 // Print is the fingerprint of what obj holds in the fields that are owned and count.
 func (r *Rules) Print(obj map[string]any, owned Fields) uint64 { return owned.Print(r.Strip(obj)) }
 
-// Hash is the hash of a manifest without the fields that do not count; that of the manifest itself for no rules.
+// Hash is the hash of a manifest without ignored fields; that of the manifest itself for no rules.
 func (r *Rules) Hash(m object.Manifest) (uint64, error) {
 	if r == nil {
 		return m.Hash(), nil

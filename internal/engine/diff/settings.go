@@ -23,7 +23,8 @@ const (
 type Settings struct {
 	// Mask names the annotations whose values are never shown.
 	Mask []string
-	// Status says whose status fields do not count: all, crd or none. The engine never sends a status, whatever it says.
+	// Status lists the kinds whose status fields are ignored: all, crd or none. The engine never sends a status, whatever it
+	// says.
 	Status string
 
 	rules    []*rule
@@ -55,8 +56,8 @@ type compareBlock struct {
 	IgnoreDifferencesOnResourceUpdates bool `json:"ignoreDifferencesOnResourceUpdates"`
 }
 
-// ParseSettings reads the data of argocd-cm. Each error names the key and what is wrong with it; what could be read is in
-// force all the same. The Settings are never nil.
+// ParseSettings reads the data of argocd-cm. Each error names the key and what is wrong with it; what could be read is
+// still in force. The Settings are never nil.
 func ParseSettings(data map[string]string) (*Settings, []error) {
 	p := settingsParser{out: &Settings{Status: "all"}, rollout: true}
 	for _, key := range sortedTexts(data) {
@@ -103,14 +104,14 @@ func sortedTexts(data map[string]string) []string {
 type settingsParser struct {
 	out     *Settings
 	wrong   []error
-	rollout bool // nobody has said what a Rollout holds
+	rollout bool // the content of a Rollout is not defined
 }
 
 func (p *settingsParser) complain(key, format string, args ...any) {
 	p.wrong = append(p.wrong, fmt.Errorf("argocd-cm key %s: "+format, append([]any{key}, args...)...))
 }
 
-// read decodes YAML. A field that nobody knows is told, and the others count.
+// read decodes YAML. An unknown field is reported, and the others apply.
 func (p *settingsParser) read(key, value string, into any) bool {
 	if len(value) > 1<<20 {
 		p.complain(key, "has %d bytes; at most %d are allowed", len(value), 1<<20)

@@ -78,7 +78,7 @@ func (a *Assessor) Assess(obj map[string]any) (Result, bool) {
 	return Assess(obj)
 }
 
-// Judge is Assess for an object of which nobody asks whether it is being deleted.
+// Judge is Assess for an object regardless of its deletion.
 func (a *Assessor) Judge(obj map[string]any) (Result, bool) {
 	if o := a.find(groupKind(obj)); o != nil {
 		return o.judge(obj, a.now)

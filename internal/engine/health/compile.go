@@ -80,7 +80,7 @@ func (n *names) has(name string) bool {
 	return slices.Contains(objectNames, name)
 }
 
-// with adds names. New ones must not hide others, which would be hard to read; parameters may, since whoever writes a
+// with adds names. New ones must not hide others, which would be hard to read; parameters may, since the author of a
 // set cannot know the names around its uses.
 func (n *names) with(parameters []string, more ...string) (*names, error) {
 	if n.depth >= maxNesting {

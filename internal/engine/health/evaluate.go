@@ -70,7 +70,7 @@ func (s *scope) ResolveName(name string) (any, bool) {
 	return s.subject.field(name), true
 }
 
-// Parent is nil: a scope asks those around it by itself.
+// Parent is nil: a scope asks those around it automatically.
 func (s *scope) Parent() interpreter.Activation { return nil }
 
 func (s *scope) own(name string) (ref.Val, bool) {
@@ -91,7 +91,7 @@ func (s *scope) own(name string) (ref.Val, bool) {
 	if s.values == nil {
 		s.values = make(map[string]ref.Val, len(s.block.let)+len(s.block.args))
 	}
-	s.values[name] = types.NewErr("%s is explained by itself", name)
+	s.values[name] = types.NewErr("%s refers to itself", name)
 	var v ref.Val
 	var err error
 	if isLet {

@@ -100,7 +100,7 @@ func Assess(obj map[string]any) (Result, bool) {
 	return assess(group, kind, obj)
 }
 
-// Judge is Assess for an object of which nobody asks whether it is being deleted: the rules of a custom kind judge it as
+// Judge is Assess for an object regardless of its deletion: the rules of a custom kind judge it as
 // if it were not.
 func Judge(obj map[string]any) (Result, bool) {
 	group, kind := groupKind(obj)

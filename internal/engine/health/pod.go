@@ -10,7 +10,7 @@ import (
 // ignoreRestartPolicy makes a pod that runs to completion be judged like one that runs for ever.
 const ignoreRestartPolicy = "argocd.argoproj.io/ignore-restart-policy"
 
-// pod tells two sorts apart. A pod that restarts for ever is healthy while it is ready. One that runs to completion
+// pod distinguishes two sorts. A pod that restarts for ever is healthy while it is ready. One that runs to completion
 // is often a hook: it stays Progressing until it has ended, and a wait that could still resolve must not fail it.
 func pod(obj map[string]any) Result {
 	status := object.Dict(obj, "status")
@@ -68,7 +68,7 @@ func stuckContainers(status map[string]any) (message string, stuck bool) {
 	return strings.Join(messages, ", "), len(messages) > 0
 }
 
-// firstFailure says why a failed pod failed, from its first container that tells.
+// firstFailure says why a failed pod failed, from its first container with a reason.
 func firstFailure(status map[string]any) string {
 	for _, key := range [2]string{"initContainerStatuses", "containerStatuses"} {
 		for _, item := range object.List(status, key) {

@@ -15,7 +15,7 @@ type rulebook struct {
 	mu    sync.RWMutex
 	files map[string]*loadedFile
 
-	compiling sync.Mutex // apart from mu: nobody waits for a compiler who does not need it
+	compiling sync.Mutex // apart from mu: only callers that need the compiler wait for it
 	compiler  *compiler
 }
 

@@ -110,7 +110,7 @@ func TestAFaultInARuleGivesUnknown(t *testing.T) {
 	many := make([]any, 3000)
 	for expr, want := range map[string]string{
 		`1 / spec.nothing`: "division by zero",
-		`it + 1`:           "explained by itself",
+		`it + 1`:           "refers to itself",
 		`spec.many.all(a, spec.many.all(b, a == b))`: "too large",
 		`spec.unclosed[`:                               "at column",
 		`stauts.phase`:                                 "stauts is not a name",

@@ -122,7 +122,7 @@ func job(obj map[string]any) Result {
 	return Result{Status: Progressing}
 }
 
-// cronJob never looks at the clock: whether a run is overdue cannot be told from the object.
+// cronJob never looks at the clock: whether a run is overdue cannot be derived from the object.
 func cronJob(obj map[string]any) Result {
 	if suspended, _ := object.Dict(obj, "spec")["suspend"].(bool); suspended {
 		return Result{Status: Healthy, Message: "CronJob is Suspended"}

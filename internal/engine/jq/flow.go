@@ -37,7 +37,7 @@ func comma(left, right expr) expr {
 	}
 }
 
-// guarded runs an expression and tells its own errors from those of whoever takes its results.
+// guarded runs an expression and distinguishes its own errors from those of the receiver of its results.
 func guarded(m *machine, run expr, in node, env *binding, emit sink) (own, theirs error) {
 	err := run(m, in, env, func(n node) error {
 		theirs = emit(n)

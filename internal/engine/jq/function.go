@@ -97,7 +97,7 @@ func (c compiler) call(f *gojq.Func) (expr, error) {
 	return nil, fmt.Errorf("uses the function %s, which is not offered in path expressions here", legible.Cut(name, 40))
 }
 
-// checkPattern tells early of a regular expression that is none.
+// checkPattern reports an invalid regular expression early.
 func checkPattern(q *gojq.Query) error {
 	if q.Term == nil || q.Term.Str == nil || q.Term.Str.Queries != nil {
 		return nil
@@ -198,7 +198,7 @@ func limit(count, of expr) expr {
 				}
 				return stop
 			})
-			if err == error(stop) { //nolint:errorlint // this very one, which nobody wraps
+			if err == error(stop) { //nolint:errorlint // this very one, which is never wrapped
 				return nil
 			}
 			return err

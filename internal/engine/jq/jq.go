@@ -50,7 +50,7 @@ type Slice struct{ From, To int }
 type track byte
 
 const (
-	untracked track = iota // nobody asks for the place
+	untracked track = iota // the place is not requested
 	placed                 // path is the place
 	lost                   // a place is asked for, and there is none: the value was made
 )
@@ -69,7 +69,7 @@ func (n node) made(v any) node {
 	return node{v: v, track: lost}
 }
 
-// value is the same value where nobody asks for its place.
+// value is the same value if its place is not requested.
 func (n node) value() node { return node{v: n.v} }
 
 func (n node) child(v, key any) node {
@@ -102,7 +102,7 @@ type (
 	function func(m *machine, in any, args ...any) (any, error) // makes a value of its input and its arguments
 )
 
-// Parse reads a path expression. The error says what is wrong with it, for whoever wrote it.
+// Parse reads a path expression. The error says what is wrong with it, for its author.
 func Parse(text string) (*Path, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, errors.New("is empty")

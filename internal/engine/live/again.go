@@ -16,7 +16,7 @@ const WaitObject = "object"
 // eventGrace is how long the watch may take to report what a look found before it counts as missed.
 const eventGrace = 5 * time.Second
 
-// moving reports whether an object is on its way to another state, for which somebody may wait.
+// moving reports whether an object is in transition to another state, for which a caller may wait.
 func (r *Record) moving() bool {
 	return r.Deleting || r.Behind || r.Assessed && r.Health.Status == health.Progressing
 }
@@ -28,7 +28,7 @@ type sighting struct {
 	obj  map[string]any // nil: it is gone
 }
 
-// LookAgain reads the objects of an Application that are on their way to another state, at most so many, one by one. What
+// LookAgain reads the objects of an Application that are in transition to another state, at most so many, one by one. What
 // the watch does not report even after some seconds was missed: it is taken in as if the watch had reported it. It is for a
 // slow second look. It returns how many objects it read.
 func (c *Cluster) LookAgain(ctx context.Context, app string, most int) (read int) {
@@ -84,7 +84,7 @@ func (c *Cluster) reread(ctx context.Context, rec Record) (sighting, bool) {
 		return f, true
 	}
 	if err != nil {
-		return f, false // whoever cannot be asked now is asked by the next look
+		return f, false // an object that cannot be read now is read by the next look
 	}
 	if f.obj, err = object.DecodeJSON(raw); err != nil {
 		return f, false

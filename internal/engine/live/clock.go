@@ -8,8 +8,8 @@ import (
 )
 
 // promptClock is the real clock, but what waits on it waits no longer than until done. A reflector whose server refuses
-// connections waits out its pause, up to a minute, whatever its context says: on the real clock everybody who closes it
-// would wait as long.
+// connections waits out its pause, up to a minute, whatever its context says: on the real clock every caller that
+// closes it would wait as long.
 type promptClock struct {
 	clock.RealClock
 	atEnd func(func()) (stop func() bool)

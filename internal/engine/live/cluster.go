@@ -45,22 +45,22 @@ type Cluster struct {
 	watches map[object.Kind]*watcher
 }
 
-// Config says how to reach a cluster and whom to tell.
+// Config is the connection to a cluster and its callbacks.
 type Config struct {
 	Server string
 	REST   *rest.Config
 	Log    *slog.Logger
-	// Notify is told of every change that an application must hear of. It must not block.
+	// Notify is called for every change that concerns an application. It must not block.
 	Notify func(Event)
-	// KindsChanged is told when kinds were added to or removed from the cluster. It must not block.
+	// KindsChanged is called when kinds were added to or removed from the cluster. It must not block.
 	KindsChanged func()
-	// Missed is told when a look that needs no event found what an event should have told; nil for nobody.
+	// Missed is called when a look that needs no event found what an event should have reported; nil for none.
 	Missed func(wait string)
 	// Tracking is how objects are marked as those of an Application.
 	Tracking object.Tracking
 	// Excluded are the kinds that are left alone, of which nothing is watched; nil for the standard.
 	Excluded *diff.Exclusions
-	// Shadow is for an engine that writes nothing: any change of an object but of its status is told as drift.
+	// Shadow is for an engine that writes nothing: any change of an object but of its status is reported as drift.
 	Shadow bool
 	// Health judges objects where users have scripts for that; nil where they have none.
 	Health *health.Assessor

@@ -6,17 +6,17 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 )
 
-// crdStore hears of every CustomResourceDefinition and tells when the set of kinds may have changed. It is used by
+// crdStore receives every CustomResourceDefinition and reports when the set of kinds may have changed. It is used by
 // one reflector only, so it needs no lock.
 type crdStore struct {
 	generations map[string]int64
 	changed     func(name string) // by the name of a definition; "" for any
 }
 
-// Add tells of a new definition.
+// Add reports a new definition.
 func (s *crdStore) Add(v any) error { return s.Update(v) }
 
-// Update tells of a definition at each event: that its names were accepted shows in the status alone, which bumps no
+// Update reports a definition at each event: that its names were accepted shows in the status alone, which bumps no
 // generation.
 func (s *crdStore) Update(v any) error {
 	m, err := meta.Accessor(v)
@@ -28,7 +28,7 @@ func (s *crdStore) Update(v any) error {
 	return nil
 }
 
-// Delete tells of a definition that is gone.
+// Delete reports a definition that is gone.
 func (s *crdStore) Delete(v any) error {
 	m, err := meta.Accessor(v)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *crdStore) Delete(v any) error {
 	return nil
 }
 
-// Replace tells when a list differs from what is known.
+// Replace reports a list that differs from what is known.
 func (s *crdStore) Replace(items []any, _ string) error {
 	fresh := make(map[string]int64, len(items))
 	same := len(items) == len(s.generations)

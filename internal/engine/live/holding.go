@@ -157,7 +157,7 @@ func metadataOf(item *metav1.PartialObjectMetadata) map[string]any {
 	}}
 }
 
-// incidental reports whether the cluster makes and removes objects of a kind by itself: nothing is lost with them.
+// incidental reports whether the cluster makes and removes objects of a kind automatically: nothing is lost with them.
 func incidental(k object.Kind) bool {
 	switch k.Group {
 	case "metrics.k8s.io", "events.k8s.io", "discovery.k8s.io", "coordination.k8s.io":

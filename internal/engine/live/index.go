@@ -13,7 +13,7 @@ import (
 // Manager is the field manager under which the engine applies.
 const Manager = "slipway"
 
-// Event tells an Application that one of its objects is not what it was.
+// Event reports to an Application that one of its objects has changed.
 type Event struct {
 	App string // instance name
 	Key object.Key
@@ -25,11 +25,11 @@ type Why string
 
 // What can happen to a live object.
 const (
-	Drift    Why = "drift"    // a field that we own was changed by somebody else
+	Drift    Why = "drift"    // a field that we own was changed by another manager
 	Gone     Why = "gone"     // it was deleted
 	Appeared Why = "appeared" // it exists or is tracked by the Application now, and was not before
 	Health   Why = "health"   // its health changed, or what it shows: images and addresses
-	Stray    Why = "stray"    // it belongs to nobody, or does not any more; for those who ask for orphans
+	Stray    Why = "stray"    // it belongs to no Application, or does not any more; for those who ask for orphans
 )
 
 // index holds the records of one cluster. Lookups by key and by application; never a scan.
@@ -38,17 +38,17 @@ type index struct {
 	records map[object.Key]*Record                 // tracked objects
 	apps    map[string]map[object.Key]*Record      // the same, by application
 	foreign map[object.Kind]map[object.Key]foreign // untracked objects of watched kinds
-	strays  map[string]*strays                     // by namespace: what those who ask for orphans are told of
+	strays  map[string]*strays                     // by namespace: reported to readers of orphans
 	claims  map[object.Key]string                  // which application wants an object, live or not
 	rules   map[object.Key]*diff.Rules             // by which an object is compared, where there are some
 	rivals  map[object.Key][]string                // which others want it too, and must hear when it is free
 	heeds   map[object.Key]map[string]*heed        // what Applications want of objects that they do not track
-	seen    map[object.Kind]uint64                 // the newest version that the watch of a kind has told of
+	seen    map[object.Kind]uint64                 // the newest version that the watch of a kind has reported
 	notify  func(Event)
 	scripts *health.Assessor // nil: no user has a word on health
 
 	tracking object.Tracking
-	shadow   bool // we write nothing, so that what counts of an object cannot be told by what we own
+	shadow   bool // we write nothing, so that what counts of an object cannot be determined by what we own
 }
 
 // describe reads the facts of an object, its health as the user's scripts see it.
@@ -61,7 +61,7 @@ func (x *index) describe(kind object.Kind, obj map[string]any) Record {
 	return rec
 }
 
-// maxWords bounds what is kept of the message of an object's health, in bytes. Whoever writes an object can make it as
+// maxWords bounds what is kept of the message of an object's health, in bytes. The author of an object can make it as
 // long as an object, and all of them have to fit into the status of one Application.
 const maxWords = 2 << 10
 
@@ -86,7 +86,7 @@ type basis struct {
 	fields  diff.Fields // of these fields,
 	taken   *diff.Rules // by these rules
 	rules   *diff.Rules // those that are in force now
-	heeded  bool        // somebody wants something of its metadata
+	heeded  bool        // a caller needs something of its metadata
 }
 
 func (x *index) basis(key object.Key) basis {
@@ -155,7 +155,7 @@ func (x *index) send(events []Event) {
 func (x *index) put(o observation) []Event {
 	rec, old := o.rec, x.records[o.rec.Key]
 	if old != nil && old.Version >= rec.Version {
-		return nil // our own apply told us already
+		return nil // our own apply reported it already
 	}
 	if old != nil && old.Wanted != 0 && old.UID == rec.UID && old.Rules.Same(rec.Rules) {
 		rec.Wanted, rec.Applied, rec.first = old.Wanted, old.Applied, nil
@@ -171,7 +171,7 @@ func (x *index) put(o observation) []Event {
 	return append(events, x.store(old, &rec)...)
 }
 
-// compare says who must hear of the step from old to rec.
+// compare lists the events of the step from old to rec.
 func (x *index) compare(old, rec *Record) []Event {
 	var events []Event
 	tell := func(app string, why Why) {
@@ -197,7 +197,7 @@ func (x *index) compare(old, rec *Record) []Event {
 	return events
 }
 
-// store replaces old by rec in all maps, and says who must hear that an object strays or does not any more. Callers hold
+// store replaces old by rec in all maps, and reports that an object strays or does not any more. Callers hold
 // the lock.
 func (x *index) store(old, rec *Record) []Event {
 	kind := rec.Key.GroupKind()
@@ -348,13 +348,13 @@ func (x *index) take(kind object.Kind, rec Record) (Record, []Event) {
 	old := x.records[rec.Key]
 	switch {
 	case old == nil && rec.Version <= x.seen[kind]:
-		// The watch has told of this version and of what came after it: the object was deleted, or taken from us.
+		// The watch has reported this version and later ones: the object was deleted, or taken from us.
 		return rec, []Event{{App: rec.App, Key: rec.Key, Why: Gone}}
 	case old != nil && old.UID != rec.UID && old.Version > rec.Version:
-		// Deleted and made again since: that is another object, which nobody of us has applied.
+		// Deleted and made again since: that is another object, which no Application here has applied.
 		return *old, []Event{{App: rec.App, Key: rec.Key, Why: Gone}}
 	case old != nil && old.Version > rec.Version:
-		// Somebody changed it again before our answer was read, and no event need come after that. Keep the newer facts,
+		// It was changed again before our answer was read, and no event need come after that. Keep the newer facts,
 		// without a fingerprint: the next comparison finds out whether what was changed is ours.
 		kept := *old
 		kept.Fingerprint = Fingerprint{Fields: rec.Fields, Print: ^rec.Applied, Rules: rec.Rules}

@@ -18,7 +18,7 @@ import (
 var kindsCRD = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"} //nolint:gochecknoglobals // read-only
 
 // An API server serves a kind some time after its definition says so: within a second as a rule, within a minute where the
-// group is new and another part of the server has to notice it. No event tells when.
+// group is new and another part of the server has to notice it. No event reports when.
 const (
 	// servedWithin is for how long after the last event about a definition the cluster is asked for kinds that are absent.
 	servedWithin = 90 * time.Second
@@ -95,7 +95,7 @@ func (c *Cluster) watchKinds(changed func()) {
 	c.wait.Go(func() { c.followKinds(c.ctx, defined, changed) })
 }
 
-// followKinds waits until kinds that are absent are served, and tells of it. It asks the cluster after an event about a
+// followKinds waits until kinds that are absent are served, and reports it. It asks the cluster after an event about a
 // definition, and slowly where no event comes: for a kind of an aggregated API server there is none.
 func (c *Cluster) followKinds(ctx context.Context, defined *definitions, changed func()) {
 	slow := time.NewTimer(clock.About(c.look))
@@ -106,7 +106,7 @@ func (c *Cluster) followKinds(ctx context.Context, defined *definitions, changed
 			return
 		case <-defined.wake:
 			c.awaitServed(ctx, defined, changed)
-			c.catalog.invalidate() // what was asked meanwhile may have been answered from before
+			c.catalog.invalidate() // a concurrent request may have an earlier answer
 		case <-slow.C:
 			if c.catalog.refresh(nil) {
 				c.missed(WaitKind)
@@ -128,7 +128,7 @@ func (c *Cluster) awaitServed(ctx context.Context, defined *definitions, changed
 	})
 }
 
-// noteAbsent remembers whether a kind was there when somebody asked for it.
+// noteAbsent remembers whether a kind was there when it was requested.
 func (c *catalog) noteAbsent(kind object.Kind, version string, there bool) {
 	if there && !c.lacking.Load() {
 		return
@@ -147,7 +147,7 @@ func (c *catalog) noteAbsent(kind object.Kind, version string, there bool) {
 	c.lacking.Store(true)
 }
 
-// lacks reports whether a kind is absent whose group is concerned; nil is for all groups. What nobody asks for any more is
+// lacks reports whether a kind is absent whose group is concerned; nil is for all groups. What is no longer requested is
 // forgotten.
 func (c *catalog) lacks(concerned func(group string) bool) bool {
 	c.mu.Lock()
@@ -175,7 +175,7 @@ func (c *catalog) refresh(concerned func(group string) bool) bool {
 	c.mu.Unlock()
 	known, err := c.ask()
 	if err != nil {
-		return false // whoever needs a kind hears of it
+		return false // users of a kind are notified of it
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,7 +18,7 @@ const (
 )
 
 // links lists the addresses at which people reach an object, as Argo CD does: those of its annotations, and those that an
-// Ingress or a Gateway serves, unless an annotation says that these do not count. They are sorted.
+// Ingress or a Gateway serves, unless an annotation says that these are ignored. They are sorted.
 func links(group, kind string, obj map[string]any) []string {
 	annotations := object.Dict(object.Dict(obj, "metadata"), "annotations")
 	found := map[string]bool{}
@@ -60,7 +60,7 @@ func addressOf(link string) string {
 	return link
 }
 
-// isAddress reports whether a browser may be sent to an address: whoever writes an object chooses it.
+// isAddress reports whether a browser may be sent to an address: the author of an object chooses it.
 func isAddress(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""

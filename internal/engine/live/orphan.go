@@ -14,7 +14,7 @@ type foreign struct {
 }
 
 // strays are the foreign objects without an owner in one namespace, and the Applications that hear of them. They are
-// kept for namespaces that somebody asks about.
+// kept for namespaces that are requested.
 type strays struct {
 	keys map[object.Key]bool
 	apps map[string]bool
@@ -38,7 +38,7 @@ func copied(key object.Key) bool {
 	return false
 }
 
-// stray notes that an object strays, or does not, and says who must hear of it: all who ask but the one that it is
+// stray notes that an object strays, or does not, and reports it: all who ask but the one that it is
 // tracked by now. Callers hold the lock.
 func (x *index) stray(key object.Key, strays bool, owner string) []Event {
 	in := x.strays[key.Namespace]
@@ -107,7 +107,7 @@ func (x *index) abandoned(namespace string, exists func(app string) bool) []obje
 		apps = append(apps, app)
 	}
 	x.mu.Unlock()
-	apps = slices.DeleteFunc(apps, exists) // not under the lock: it asks somebody else
+	apps = slices.DeleteFunc(apps, exists) // not under the lock: it calls other code
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var out []object.Key
@@ -153,7 +153,7 @@ func (c *Cluster) WatchNamespaced(ctx context.Context, wanted func(object.Kind) 
 	return missing, nil
 }
 
-// Strays returns the objects of watched kinds in a namespace that are nobody's: no Application tracks them, or one that
+// Strays returns the objects of watched kinds in a namespace without an Application: no Application tracks them, or one that
 // exists reports gone, and no other object owns them. They are sorted. app hears when they become others (Stray).
 func (c *Cluster) Strays(namespace, app string, exists func(app string) bool) []object.Key {
 	c.index.dropStrays(app, namespace)

@@ -47,7 +47,7 @@ type Traits struct {
 
 // Policy is what an object in the cluster asks for by its own annotations.
 type Policy struct {
-	IgnoreHealth bool           // its health is shown, and does not count for the Application
+	IgnoreHealth bool           // its health is shown, and is ignored for the Application
 	IgnoreExtra  bool           // IgnoreExtraneous: no difference although it is not in Git
 	Prune        object.Consent // whether it may be pruned
 	Delete       object.Consent // whether it may go with its Application
@@ -62,7 +62,7 @@ type Fingerprint struct {
 	Wanted  uint64 // hash of the manifest that was applied; 0 while there is no fingerprint
 	Applied uint64 // print of Fields right after our apply
 	Print   uint64 // print of Fields now
-	// Rules say what of the object does not count, as the prints were taken; nil for nothing.
+	// Rules are the ignored fields of the object, as the prints were taken; nil for nothing.
 	Rules *diff.Rules
 }
 
@@ -165,7 +165,7 @@ func HashRun(text string) uint64 {
 	return max(1, xxhash.Sum64String(text))
 }
 
-// behind reports whether the controller of an object has not seen its newest spec, where the object tells.
+// behind reports whether the controller of an object has not seen its newest spec, if the object reports it.
 func behind(obj, meta map[string]any) bool {
 	seen, ok := object.Dict(obj, "status")["observedGeneration"].(int64)
 	generation, _ := meta["generation"].(int64)

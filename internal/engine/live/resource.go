@@ -83,7 +83,7 @@ const (
 	// discoveryTimeout bounds each request for discovery.
 	discoveryTimeout = 10 * time.Second
 	// askPause is how long a failure stands before the cluster is asked again, and how old an answer must be before
-	// a kind that is not in it makes us ask again: an API server that starts does not tell all of its kinds at once.
+	// a kind that is not in it makes us ask again: an API server that starts does not list all of its kinds immediately.
 	askPause = 5 * time.Second
 )
 
@@ -98,7 +98,7 @@ func newCatalog(cfg *rest.Config) (*catalog, error) {
 }
 
 // invalidate makes the next question ask the cluster again. One that is under way may have been answered from before
-// the change, so nobody joins it any more.
+// the change, so no caller joins it any more.
 func (c *catalog) invalidate() {
 	c.mu.Lock()
 	c.known, c.asking = nil, nil

@@ -32,7 +32,7 @@ func newWatcher(c *Cluster, res Resource) *watcher {
 	return &watcher{cluster: c, res: res, ready: make(chan struct{}), fail: make(chan struct{})}
 }
 
-// run keeps the watch up. The reflector reconnects with backoff by itself and gives up only when ctx ends.
+// run keeps the watch up. The reflector reconnects with backoff automatically and gives up only when ctx ends.
 func (w *watcher) run(ctx context.Context) {
 	lw := w.cluster.stream.ListWatch(w.res.Path(w.res.Version, "", ""), nil, w.note)
 	r := cache.NewReflectorWithOptions(lw, nil, (*kindStore)(w), cache.ReflectorOptions{
@@ -41,8 +41,8 @@ func (w *watcher) run(ctx context.Context) {
 	r.RunWithContext(ctx)
 }
 
-// note remembers the last error and wakes those who wait for the first list, unless it is one that passes by itself
-// (a watch-list that the server does not offer, an expired version).
+// note remembers the last error and wakes those who wait for the first list, unless it is temporary (a
+// watch-list that the server does not offer, an expired version).
 func (w *watcher) note(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -146,7 +146,7 @@ func (s *kindStore) observation(v any) (observation, error) {
 // Add takes a new object.
 func (s *kindStore) Add(v any) error { return s.Update(v) }
 
-// Update takes a changed object. What our own apply has told already is not decoded.
+// Update takes a changed object. What our own apply has reported already is not decoded.
 func (s *kindStore) Update(v any) error {
 	if o, ok := v.(*stream.Object); ok && s.cluster.index.knows(s.key(o), parseVersion(o.ResourceVersion)) {
 		return nil

@@ -10,7 +10,8 @@ import (
 )
 
 // maxArriving is how many connections to the link may be open whose agent has not proven its key. An agent proves it within
-// milliseconds; who does not holds memory of the broker for as long as authTimeout. The oldest makes room for a new one.
+// milliseconds; a client that does not holds memory of the broker for as long as authTimeout. The oldest makes room for a new
+// one.
 const maxArriving = 128
 
 // arrivals are connections to the link whose agent has not proven its key.

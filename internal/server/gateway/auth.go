@@ -51,7 +51,7 @@ func (reg *registrar) authenticate(ctx context.Context, c connecting) bool {
 		if err != nil {
 			if !errors.Is(err, ErrUnknown) {
 				reg.cfg.Log.Error("look up an agent by its key", "error", err)
-				// Cut off, it comes back at once. Told that its key is not taken, it would leave the server alone for a minute.
+				// Cut off, it comes back immediately. If its key was refused, it would leave the server alone for a minute.
 				reg.conns.disconnect([]uint64{c.GetID()})
 			}
 			return false

@@ -43,10 +43,10 @@ type broker struct {
 	transport *http.Transport // to it
 }
 
-// connecting is somebody who wants to connect.
+// connecting is a client that wants to connect.
 type connecting = server.ClientAuthentication
 
-// authFunc decides who may connect.
+// authFunc decides which clients may connect.
 type authFunc func(connecting) bool
 
 // Check implements server.Authentication.
@@ -112,7 +112,7 @@ func brokerOptions(cfg Config, instance string) (*server.Options, error) {
 		DontListen: true,
 		NoSigs:     true,
 		NoLog:      false,
-		// Headers can ask the broker to send traces to any subject, and nobody here needs them.
+		// Headers can ask the broker to send traces to any subject, and they are not needed here.
 		NoHeaderSupport:       true,
 		AlwaysEnableNonce:     true,
 		AuthTimeout:           authTimeout.Seconds(),
@@ -152,7 +152,7 @@ func brokerOptions(cfg Config, instance string) (*server.Options, error) {
 	if number == 0 {
 		number = server.RANDOM_PORT
 	}
-	// A broker without a listener for clients starts no routes. Whoever finds this one must authenticate as well.
+	// A broker without a listener for clients starts no routes. A client that finds this one must authenticate as well.
 	options.DontListen, options.Host, options.Port = false, "127.0.0.1", server.RANDOM_PORT
 	// Requests stay at the server that the agent is connected to: it has the session. All else goes wherever it is wanted.
 	here := &server.SubjectPermission{Deny: []string{requests}}

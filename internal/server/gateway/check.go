@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
-// Bounds of what agents tell, beside those that package agentapi names.
+// Bounds of what agents report, beside those that package agentapi names.
 const (
 	maxName       = 253
 	maxComponents = 32
@@ -83,7 +83,7 @@ func checkItem(item agentapi.Item) error {
 	return nil
 }
 
-// maxEcho is how much of a key or an id that cannot be is told back, in bytes. What is longer no agent of ours has.
+// maxEcho is how much of a key or an id that is invalid is sent back, in bytes. What is longer no agent of ours has.
 const maxEcho = 512
 
 // maxRejected is how many items an Ack rejects by name. An agent that has more is not one of ours.
@@ -99,7 +99,7 @@ func sift(items []agentapi.Item) (kept []agentapi.Item, rejected []agentapi.Reje
 	for _, item := range items {
 		err := item.Check()
 		switch n := times[item.Key]; {
-		case n == 0: // told with the first of them
+		case n == 0: // reported with the first of them
 			continue
 		case err == nil && n > 1:
 			err = fmt.Errorf("it is in the batch %d times", n)
@@ -123,7 +123,7 @@ func sift(items []agentapi.Item) (kept []agentapi.Item, rejected []agentapi.Reje
 	return kept, rejected
 }
 
-// echo is a key as it is told back to the agent that sent it.
+// echo is a key as it is sent back to the agent that sent it.
 func echo(key agentapi.Key) agentapi.Key {
 	cut := func(s string) string { return s[:min(len(s), maxEcho)] }
 	return agentapi.Key{Kind: agentapi.ItemKind(cut(string(key.Kind))), Namespace: cut(key.Namespace), Name: cut(key.Name)}

@@ -115,7 +115,7 @@ func (d *Dispatcher) lacks(uid string, kind agentapi.Kind) error {
 	return nil
 }
 
-// drop ends the streams of an agent, and tells all who wait for it to answer in another session than epoch that it will not.
+// drop ends the streams of an agent, and notifies all who wait for it to answer in another session than epoch that it will not.
 func (d *Dispatcher) drop(uid string, epoch int64, fault *agentapi.Error) {
 	d.streams.end(uid, fault)
 	d.waiting.failReads(uid, epoch, fault)
@@ -186,7 +186,7 @@ func (d *Dispatcher) change(ctx context.Context, uid string, c agentapi.Command)
 		return agentapi.Result{}, err
 	}
 	defer d.waiting.remove(uid, c.ID, w)
-	// However short somebody waits for the result, the database has its time to keep the command.
+	// However short a caller waits for the result, the database has its time to keep the command.
 	keeping, cancel := context.WithTimeout(context.WithoutCancel(ctx), handleTimeout)
 	defer cancel()
 	switch err := d.cfg.Commands.AddCommand(keeping, Command{Command: c, Trial: agentapi.Trial(c.Kind, c.Body)}); {
@@ -318,7 +318,7 @@ func (d *Dispatcher) SettleOverdue(ctx context.Context) error {
 	return err
 }
 
-// settle ends a command whose deadline has passed without its being sent, or that nobody has reported long after it.
+// settle ends a command whose deadline has passed without its being sent, or that was not reported long after it.
 func (d *Dispatcher) settle(ctx context.Context, uid, id string) {
 	ctx, cancel := context.WithTimeout(ctx, handleTimeout)
 	defer cancel()
@@ -348,7 +348,7 @@ func (d *Dispatcher) settle(ctx context.Context, uid, id string) {
 	}
 }
 
-// finish keeps a result and tells those who wait for it. A result that comes again is told to the audit again: the server
+// finish keeps a result and notifies those who wait for it. A result that comes again is reported to the audit again: the server
 // may have been killed after it was kept.
 func (d *Dispatcher) finish(ctx context.Context, uid string, result agentapi.Result, pendingOnly bool) error {
 	first, err := d.cfg.Commands.FinishCommand(ctx, uid, result, pendingOnly, d.cfg.Now())
@@ -405,6 +405,6 @@ func (d *Dispatcher) receiveReply(m *nats.Msg) {
 		}
 		d.waiting.part(uid, id, part)
 	}) {
-		d.waiting.fail(uid, id, busy("the agent sends too much at once"))
+		d.waiting.fail(uid, id, busy("the agent sends too much data"))
 	}
 }

@@ -26,9 +26,9 @@ type Config struct {
 	Copies   Copies
 	Commands Commands
 	Audit    Audit
-	// Ledger keeps what operations were; nil: nobody does, and agents do not tell.
+	// Ledger keeps what operations were; nil: nothing does, and agents do not report it.
 	Ledger Ledger
-	// Notify is told of changes, of those on other servers too. It must not block. Nil: nobody is told.
+	// Notify is called for changes, including those on other servers. It must not block. Nil: nothing is notified.
 	Notify func(Change)
 	// Heard is given what other servers broadcast (Peers.Broadcast). Nil: nothing is heard.
 	Heard func(data []byte)
@@ -36,11 +36,11 @@ type Config struct {
 	Key ed25519.PrivateKey
 	// Version is that of the server.
 	Version string
-	// Meter is told what comes and goes; nil: nobody is.
+	// Meter is called for what comes and goes; nil: none is.
 	Meter Meter
 	// Tracer makes spans; nil: there are none.
 	Tracer *trace.Tracer
-	// ClientIP tells where a request came from; nil: its RemoteAddr.
+	// ClientIP returns where a request came from; nil: its RemoteAddr.
 	ClientIP func(*http.Request) string
 	// Reachable says why agents cannot be looked up now; nil: they always can.
 	Reachable func(context.Context) error
@@ -53,7 +53,7 @@ type Config struct {
 
 // Cluster is how several servers reach one another.
 type Cluster struct {
-	// Bus is where servers meet; nil: they reach each other. The other fields count for nothing where it is set.
+	// Bus is where servers meet; nil: they reach each other. The other fields are ignored if it is set.
 	Bus *Bus
 	// Listen is the address for the others, host:port.
 	Listen string
@@ -61,12 +61,12 @@ type Cluster struct {
 	Routes []string
 	// Secret is what servers show each other. It must not be empty.
 	Secret string
-	// TLS is for both directions; nil: none, which is said loudly.
+	// TLS is for both directions; nil: none, which is logged loudly.
 	TLS *tls.Config
 }
 
-// Bus is a NATS server, or several of a cluster, that takes leaf nodes. Whoever uses the same account there is taken for a
-// server.
+// Bus is a NATS server, or several of a cluster, that takes leaf nodes. A client with the same account there is taken for
+// a server.
 type Bus struct {
 	// URLs are where it takes leaf nodes, nats://[USER:PASSWORD@]HOST:PORT, tls:// or wss://.
 	URLs []*url.URL
@@ -84,7 +84,7 @@ type Gateway struct {
 
 	cfg   Config
 	ready chan struct{} // closed when agents can connect
-	// instance tells servers of a cluster apart.
+	// instance distinguishes servers of a cluster.
 	instance string
 	started  time.Time
 
@@ -144,7 +144,7 @@ func New(cfg Config) (*Gateway, error) {
 func (c Config) check() error {
 	switch {
 	case c.Agents == nil || c.Copies == nil || c.Commands == nil || c.Audit == nil:
-		return errors.New("the gateway needs somebody who keeps agents, copies, commands and the audit")
+		return errors.New("the gateway needs stores of agents, copies, commands and the audit log")
 	case len(c.Key) != ed25519.PrivateKeySize:
 		return errors.New("the gateway needs a key to sign with")
 	case c.Log == nil:
@@ -207,14 +207,14 @@ func (g *Gateway) Ready() <-chan struct{} { return g.ready }
 // ServerKey is the public key that agents pin.
 func (g *Gateway) ServerKey() ed25519.PublicKey { return g.cfg.serverKey() }
 
-// Register adds the paths of the link to a mux: GET /link and POST /link/register. Both authenticate by themselves.
+// Register adds the paths of the link to a mux: GET /link and POST /link/register. Both authenticate on their own.
 func (g *Gateway) Register(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+agentapi.PathLink, g.serveLink)
 	mux.HandleFunc("POST "+agentapi.PathRegister, g.registrar.serveRegister)
 }
 
-// Revoke ends all that an agent has going: its connections are cut, its streams end, who waits for it is told. Whoever
-// calls it has revoked or deleted the agent in the store before.
+// Revoke ends all that an agent has going: its connections are cut, its streams end, and waiters are notified. The
+// caller has revoked or deleted the agent in the store before.
 func (g *Gateway) Revoke(uid string) {
 	id := g.monitor.cut(uid, "its identity was revoked")
 	g.monitor.forgetLater(uid)
@@ -230,7 +230,7 @@ func (g *Gateway) Health(uid string) (Health, bool) {
 	return at.health, ok
 }
 
-// remember reads what the store knows from before: who was connected, and which commands wait.
+// remember reads what the store knows from before: connected agents, and waiting commands.
 func (g *Gateway) remember(ctx context.Context) error {
 	agents, err := g.cfg.Agents.LinkedAgents(ctx)
 	if err != nil {

@@ -67,9 +67,9 @@ func (d *Dispatcher) readCommand(ctx context.Context, id string) (Command, error
 	return d.cfg.Commands.GetCommand(ctx, id)
 }
 
-// awaitAgent begins to wait for an answer of an agent that is known as was, and returns what ends that. The server that the agent was
-// connected to may have been killed, and the note of its next session been lost: where no answer comes soon, the other servers are
-// asked. What is said of a later session ends the wait.
+// awaitAgent begins to wait for an answer of an agent that is known as was, and returns what ends that. The server that the agent
+// was connected to may have been killed, and the note of its next session been lost: where no answer comes soon, the other
+// servers are asked. A report about a later session ends the wait.
 func (d *Dispatcher) awaitAgent(uid string, was seen) (end func()) {
 	if d.cfg.Cluster == nil {
 		return func() {}
@@ -107,7 +107,7 @@ func (m *monitor) doubt(ctx context.Context, uid string) {
 	}
 	ctx = context.WithoutCancel(ctx)
 	m.presence.update(uid, func(at *seen) {
-		if at.doubt == nil { // however often it says something meanwhile
+		if at.doubt == nil { // however often it reports something in the meantime
 			at.doubt = time.AfterFunc(eventGrace, func() { m.lanes.must(uid, func() { m.settleDoubt(ctx, uid) }) })
 		}
 	})
@@ -130,7 +130,7 @@ func (m *monitor) cutRevoked(ctx context.Context, uid string) {
 	if agent, err := m.cfg.Agents.AgentByUID(ctx, uid); !errors.Is(err, ErrUnknown) && (err != nil || !agent.Revoked) {
 		return
 	}
-	if m.conns.cut(uid) > 0 { // those that closed by themselves are not forgotten either
+	if m.conns.cut(uid) > 0 { // those that closed on their own are not forgotten either
 		m.cfg.Meter.Missed(WaitRevoked)
 	}
 	m.cut(uid, "its identity was revoked")

@@ -11,8 +11,8 @@ import (
 const (
 	// catchUpAtOnce is how many agents bring all that they have at a time, and how many large batches are stored at a time.
 	// One more does not make it faster: the database writes one batch after the other. But each waits for the batches of all
-	// others, and where that takes longer than agentapi.RequestTimeout, agents send again what is being stored, connect anew
-	// in the end, and nobody gets on.
+	// others, and where that takes longer than agentapi.RequestTimeout, agents send again what is being stored, reconnect in
+	// the end, and none makes progress.
 	catchUpAtOnce = 8
 	// catchUpIdle is after what time without a batch an agent has lost its place.
 	catchUpIdle = 15 * time.Second
@@ -23,10 +23,10 @@ const (
 	largeBatch = 20
 )
 
-// pace bounds how many agents catch up at a time. Who has no place is not asked for its inventory; its next heartbeat asks
-// for a place again.
+// pace bounds how many agents catch up at a time. An agent without a place is not asked for its inventory; its next heartbeat
+// asks for a place again.
 type pace struct {
-	free  *semaphore.Weighted // places; who waited longest gets the next
+	free  *semaphore.Weighted // places; the one that waited longest gets the next
 	turns *semaphore.Weighted // of large batches
 
 	mu     sync.Mutex
@@ -44,7 +44,7 @@ func newPace() *pace {
 	return &pace{free: semaphore.NewWeighted(catchUpAtOnce), turns: semaphore.NewWeighted(catchUpAtOnce), places: map[string]*place{}}
 }
 
-// enter reports whether an agent may catch up. It waits for a place, if it is to; who has one keeps it.
+// enter reports whether an agent may catch up. It waits for a place, if it is to; one with a place keeps it.
 func (p *pace) enter(ctx context.Context, uid string, now time.Time, wait time.Duration) bool {
 	p.mu.Lock()
 	for other, at := range p.places {
@@ -93,7 +93,7 @@ func acquire(ctx context.Context, s *semaphore.Weighted, wait time.Duration) boo
 	return s.Acquire(ctx, 1) == nil
 }
 
-// asked notes how many items an agent was asked for after its inventory. Who was asked for none has caught up.
+// asked notes how many items an agent was asked for after its inventory. An agent that was asked for none has caught up.
 func (p *pace) asked(uid string, items int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,7 +104,7 @@ func (p *pace) asked(uid string, items int) {
 	}
 }
 
-// brought notes how many items came. Who has brought all that it was asked for has caught up.
+// brought notes how many items came. An agent that has sent all that it was asked for has caught up.
 func (p *pace) brought(uid string, items int, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -128,7 +128,7 @@ func (p *pace) leave(uid string) {
 	p.drop(uid)
 }
 
-// drop is leave for who holds the lock.
+// drop is leave for callers that hold the lock.
 func (p *pace) drop(uid string) {
 	if p.places[uid] != nil {
 		delete(p.places, uid)

@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
-// noteType is what servers of a cluster tell each other.
+// noteType is the kind of a message between servers of a cluster.
 type noteType string
 
 const (
@@ -24,7 +24,7 @@ const (
 	noteRotated noteType = "rotated"
 	// noteResult: a command that is kept has its result.
 	noteResult noteType = "result"
-	// noteWho: a server that began asks who has sessions with agents.
+	// noteWho: a server that began asks which servers have sessions with agents.
 	noteWho noteType = "who"
 	// noteBroadcast: something that is not the gateway's.
 	noteBroadcast noteType = "broadcast"
@@ -36,7 +36,7 @@ const (
 	mostAsks = 5000
 )
 
-// peerNote is what servers of a cluster tell each other. None of it is needed to be right: what counts is in the store.
+// peerNote is a message between servers of a cluster. None of it is needed to be right: what counts is in the store.
 type peerNote struct {
 	Type    noteType         `json:"type"`
 	UID     string           `json:"uid,omitempty"`
@@ -59,7 +59,7 @@ type Peers struct {
 	sessions *sessions
 }
 
-// tell tells the other servers something.
+// tell sends a note to the other servers.
 func (p *Peers) tell(note peerNote) {
 	if p.cfg.Cluster == nil {
 		return
@@ -69,11 +69,11 @@ func (p *Peers) tell(note peerNote) {
 		err = p.conns.publish(peerSubject, data)
 	}
 	if err != nil {
-		p.cfg.Log.Warn("tell other servers", "what", note.Type, "error", err)
+		p.cfg.Log.Warn("notify other servers", "what", note.Type, "error", err)
 	}
 }
 
-// hear takes what another server tells. It never waits: all that may do so is done in the lane of the agent.
+// hear takes a note of another server. It never waits: all that may do so is done in the lane of the agent.
 func (g *Gateway) hear(ctx context.Context, data []byte) {
 	var note peerNote
 	if err := strict.Decode(data, &note, strict.Unknown, strict.Envelope); err != nil {
@@ -96,7 +96,7 @@ func (g *Gateway) hear(ctx context.Context, data []byte) {
 	}
 }
 
-// heed acts on what another server tells of an agent.
+// heed acts on another server's note about an agent.
 func (g *Gateway) heed(ctx context.Context, note peerNote) {
 	switch note.Type {
 	case noteBegun:
@@ -124,7 +124,7 @@ func (g *Gateway) heed(ctx context.Context, note peerNote) {
 			g.cfg.Notify(Change{UID: note.UID, Agent: true, Heard: true})
 		}
 	case noteCut:
-		g.monitor.cut(note.UID, "another server said so")
+		g.monitor.cut(note.UID, "another server reported it")
 	case noteRotated:
 		g.conns.cut(note.UID, note.Key)
 	case noteResult:
@@ -179,7 +179,7 @@ func (p *Peers) askAbout(uid string) {
 	}
 }
 
-// tellOf tells the other servers of an agent that has a session with this one and takes commands.
+// tellOf notifies the other servers of an agent that has a session with this one and takes commands.
 func (p *Peers) tellOf(uid string) {
 	at, known := p.presence.get(uid)
 	if known && at.ready && p.sessions.of(uid, at.epoch) != nil {
@@ -187,13 +187,13 @@ func (p *Peers) tellOf(uid string) {
 	}
 }
 
-// overtaken refuses at once what was asked of the session before, if the note is of a later one: that session may have ended
-// with the server that had it, and nobody would answer. Who asks again reaches the agent through its present session.
+// overtaken refuses immediately what was asked of the session before, if the note is of a later one: that session may have ended
+// with the server that had it, and none would answer. A new request reaches the agent through its present session.
 func (g *Gateway) overtaken(note peerNote) {
 	if at, known := g.presence.get(note.UID); !known || at.epoch >= note.Epoch {
 		return
 	}
-	fault := &agentapi.Error{Code: agentapi.CodeDisconnected, Message: "agent " + note.ID + " connected anew: try again"}
+	fault := &agentapi.Error{Code: agentapi.CodeDisconnected, Message: "agent " + note.ID + " reconnected: try again"}
 	g.Commands.drop(note.UID, note.Epoch, fault)
 }
 

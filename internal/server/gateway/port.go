@@ -64,7 +64,7 @@ type Sessions interface {
 	PromoteKey(ctx context.Context, uid, publicKey string) error
 }
 
-// Registration is what an agent told to be registered.
+// Registration is an agent's request to be registered.
 type Registration struct {
 	PublicKey  string
 	SealKey    []byte
@@ -89,7 +89,7 @@ type Agent struct {
 	Health Health
 }
 
-// Session is what an agent said at the beginning of a session. A nil SealKey leaves the present one.
+// Session is what an agent sent at the beginning of a session. A nil SealKey leaves the present one.
 type Session struct {
 	ClusterUID string
 	Namespace  string
@@ -157,7 +157,7 @@ type Changed struct {
 	// Before is the hash it had; empty where it was not there, or was stale. After is the one it has; empty where it is gone
 	// or stale. Equal ones mean that nothing changed.
 	Before, After string
-	// Scope and Labels are those it has, or had when it was removed: whoever is told of it must be allowed to see it.
+	// Scope and Labels are those it has, or had when it was removed: every receiver of it must be allowed to see it.
 	Scope   string
 	Labels  map[string]string
 	Removed bool
@@ -194,23 +194,23 @@ type Command struct {
 	Result agentapi.Result
 }
 
-// Audit is told what belongs into the audit. It must be quick, or keep what it is told by itself.
+// Audit gets what belongs in the audit log. It must be quick, or keep what it gets on its own.
 type Audit interface {
 	// AgentEvents keeps events that agents report, each ID of an agent once. The batch is not acknowledged where it fails.
 	AgentEvents(ctx context.Context, agent Agent, events []agentapi.Event) error
 	// LinkEvent keeps what happened to a link.
 	LinkEvent(ctx context.Context, e LinkEvent)
-	// CommandFinished keeps the outcome of a command that changes something. It may be told again of the same one.
+	// CommandFinished keeps the outcome of a command that changes something. It may be called again for the same one.
 	CommandFinished(ctx context.Context, c Command)
 }
 
 // Meter measures. Its methods must not block.
 type Meter interface {
-	// Batch is told of a batch of an agent: of how many items it was, and why it was refused, nil where it was stored.
+	// Batch is called for a batch of an agent: of how many items it was, and why it was refused, nil where it was stored.
 	Batch(items int, took time.Duration, refused *agentapi.Error)
-	// Rejected is told how many items and events of a batch cannot be kept; it is not called where all can.
+	// Rejected is called with how many items and events of a batch cannot be kept; it is not called where all can.
 	Rejected(items, events int)
-	// Command is told of a command that has its result, and how long after it was asked for.
+	// Command is called for a command that has its result, and how long after it was asked for.
 	Command(kind agentapi.Kind, status agentapi.Status, took time.Duration)
 	// Missed counts what a slow look found although an event should have reported it, by one of Waits.
 	Missed(wait string)
@@ -266,7 +266,7 @@ type Change struct {
 	Command string
 	// Turn says that the agent went away or came back, so that what is known of its applications is old, or new again.
 	Turn Turn
-	// Heard says that another server told of it, which has told those who watch all servers.
+	// Heard means that another server reported it, which has notified those who watch all servers.
 	Heard bool
 }
 

@@ -192,7 +192,7 @@ func (m *monitor) forgetLater(uid string) {
 	})
 }
 
-// watch has an agent found Disconnected when it was not heard for DisconnectedAfter. Each call begins anew.
+// watch has an agent found Disconnected when it was not heard for DisconnectedAfter. Each call starts over.
 func (m *monitor) watch(ctx context.Context, uid string) {
 	ctx = context.WithoutCancel(ctx) // the timer outlives the message or session that began it; stop ends it
 	m.presence.update(uid, func(at *seen) {
@@ -207,7 +207,7 @@ func (m *monitor) watch(ctx context.Context, uid string) {
 	})
 }
 
-// lost makes an agent Disconnected, unless it was heard in between, by whichever server. One of the servers tells of it.
+// lost makes an agent Disconnected, unless it was heard in between, by whichever server. One of the servers reports it.
 func (m *monitor) lost(ctx context.Context, uid string) {
 	now := m.cfg.Now()
 	var gone, ahead bool
@@ -244,7 +244,7 @@ func (m *monitor) lost(ctx context.Context, uid string) {
 	fault := disconnected(at)
 	m.commands.drop(uid, 0, fault)
 	if !mine {
-		return // another server told of it
+		return // another server reported it
 	}
 	m.cfg.Log.Warn("agent disconnected", "agent", at.id, "uid", uid, "last", at.heard)
 	m.cfg.Audit.LinkEvent(ctx, LinkEvent{Type: LinkLost, UID: uid, ID: at.id, At: now, Message: at.health.Message})
@@ -276,7 +276,7 @@ func (m *monitor) elsewhere(ctx context.Context, uid string, heard time.Time, er
 		}
 		at.id, at.epoch, at.health = agent.ID, agent.Epoch, agent.Health
 		at.hear(agent.Health.LastHeartbeat)
-		if now.Sub(at.alive) >= agentapi.DisconnectedAfter || at.alive.After(now) { // it said hello, and no more yet, or a clock is wrong
+		if now.Sub(at.alive) >= agentapi.DisconnectedAfter || at.alive.After(now) { // it sent hello, and no more yet, or a clock is wrong
 			at.alive = now
 		}
 	})
@@ -372,12 +372,12 @@ func health(before Health, h *agentapi.Heartbeat, now time.Time) Health {
 	return next
 }
 
-// news reports whether somebody who watches an agent sees a difference.
+// news reports whether a watcher of an agent sees a difference.
 func news(a, b Health) bool {
 	return a.State != b.State || a.Message != b.Message || a.Versions != b.Versions || a.Items != b.Items || !slices.Equal(a.Components, b.Components)
 }
 
-// fault tells an agent what came of an error, and the log what it was.
+// fault sends an agent the result of an error, and logs the error.
 func (p *presence) fault(log *slog.Logger, uid, what string, err error) *agentapi.Error {
 	switch {
 	case errors.Is(err, ErrFenced):

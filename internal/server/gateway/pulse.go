@@ -8,7 +8,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/clock"
 )
 
-// pulse shows agents, slowly, that somebody still listens to their streams, until ctx ends: a piece that was lost shows by it.
+// pulse shows agents, slowly, that their streams still have a reader, until ctx ends: a piece that was lost shows by it.
 func (d *Dispatcher) pulse(ctx context.Context) {
 	timer := time.NewTimer(clock.About(agentapi.PulseEvery))
 	defer timer.Stop()

@@ -30,8 +30,8 @@ func (g *Gateway) listen(ctx context.Context, b *broker) error {
 	return b.conn.FlushTimeout(startTimeout)
 }
 
-// sender takes a subject apart: slipway.<uid>.up.<verb>[.<id>]. The broker sees to it that nobody publishes with the uid of
-// somebody else.
+// sender takes a subject apart: slipway.<uid>.up.<verb>[.<id>]. The broker ensures that no agent publishes with the uid of
+// another.
 func sender(subject string) (uid, verb, id string) {
 	parts := strings.SplitN(subject, ".", 5)
 	if len(parts) < 4 || parts[2] != "up" || !agentapi.ValidUID(parts[1]) {
@@ -148,7 +148,7 @@ func busy(why string) *agentapi.Error {
 }
 
 func fenced() *agentapi.Error {
-	return &agentapi.Error{Code: agentapi.CodeFenced, Message: "another session of this agent began since: say hello again, if this agent leads"}
+	return &agentapi.Error{Code: agentapi.CodeFenced, Message: "another session of this agent began since: send hello again, if this agent leads"}
 }
 
 func revoked() *agentapi.Error {

@@ -24,7 +24,7 @@ type Ledger interface {
 	KeepRecords(ctx context.Context, uid string, epoch int64, b RecordBatch, now time.Time) (RecordAnswer, error)
 }
 
-// RecordBatch is what an agent tells of operations, checked.
+// RecordBatch is an agent's checked report of operations.
 type RecordBatch struct {
 	Records  []Record
 	Contents []Content
@@ -137,7 +137,7 @@ func unpack(data []byte, limit int, left *int) ([]byte, error) {
 	defer d.Close()
 	out, err := d.DecodeAll(data, nil)
 	if err != nil {
-		*left -= limit // it was work all the same
+		*left -= limit // it was still work
 		return nil, errors.New("it cannot be unpacked, or is too large")
 	}
 	*left -= len(out)
@@ -206,7 +206,7 @@ func checkRecord(d *api.LedgerDetail, now time.Time) error {
 		if o := &d.Objects[i]; !isObject(o.LedgerKey) || len(o.Hash) != hex.EncodedLen(sha256.Size) || !isHash(o.Hash) {
 			return fmt.Errorf("object %.200q or its hash cannot be", o.String())
 		}
-		d.Objects[i].Images, d.Objects[i].Lacking = nil, false // told by the content
+		d.Objects[i].Images, d.Objects[i].Lacking = nil, false // shown by the content
 	}
 	for i := range d.Changes {
 		c := &d.Changes[i]

@@ -56,7 +56,7 @@ func randomText(n int) string {
 }
 
 // LoadKey reads the server's key from a file, and makes one where there is no file. Agents take commands that are signed
-// with it and from nobody else: whoever loses it must register all agents again.
+// with it and no others: an operator who loses it must register all agents again.
 func LoadKey(path string) (ed25519.PrivateKey, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -74,8 +74,8 @@ func LoadKey(path string) (ed25519.PrivateKey, error) {
 
 const keyBlock = "SLIPWAY SERVER KEY"
 
-// makeKey writes a new key so that a crash leaves a whole one or none, and of two servers that start at once both use the
-// same.
+// makeKey writes a new key so that a crash leaves a whole one or none, and of two servers that start simultaneously both
+// use the same.
 func makeKey(path string) (ed25519.PrivateKey, error) {
 	_, key, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -148,7 +148,7 @@ func (reg *registrar) serveRegister(w http.ResponseWriter, r *http.Request) {
 	}, reg.cfg.Now())
 	again := false
 	if errors.Is(err, ErrToken) {
-		// The answer may have been lost: who has the same key is told again, and nothing changes.
+		// The answer may have been lost: an agent with the same key gets the same answer again, and nothing changes.
 		agent, err = reg.cfg.Agents.RegisteredWith(ctx, hash, request.PublicKey, reg.cfg.Now())
 		again = err == nil
 	}

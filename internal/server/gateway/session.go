@@ -141,7 +141,7 @@ func (r *reception) hello(ctx context.Context, uid string, h *agentapi.Hello) ag
 // begin ends what was under way in the session before, and makes this one the present one.
 func (r *reception) begin(ctx context.Context, s *session, stale int, now time.Time) {
 	uid := s.agent.UID
-	fault := &agentapi.Error{Code: agentapi.CodeDisconnected, Message: "agent " + s.agent.ID + " connected anew: try again"}
+	fault := &agentapi.Error{Code: agentapi.CodeDisconnected, Message: "agent " + s.agent.ID + " reconnected: try again"}
 	r.commands.drop(uid, s.epoch, fault)
 	before := r.presence.update(uid, func(at *seen) {
 		if at.health.State == agentapi.StateNever || at.id == "" {
@@ -190,7 +190,7 @@ func (r *reception) refuseTwin(ctx context.Context, agent Agent, h *agentapi.Hel
 			at.id, at.health.Twin = agent.ID, twin
 		}
 	})
-	if again { // it tries more often than it may; it was told already
+	if again { // it tries more often than it may; it was reported already
 		return
 	}
 	r.cfg.Log.Warn("A SECOND AGENT USES AN IDENTITY AND WAS REFUSED", "agent", agent.ID, "holder", agent.ClusterUID, "twin", h.ClusterUID,
@@ -202,7 +202,7 @@ func (r *reception) refuseTwin(ctx context.Context, agent Agent, h *agentapi.Hel
 	})
 }
 
-// refused keeps how an agent is that was refused, and tells people why.
+// refused keeps the health of an agent that was refused, and reports the reason.
 func (r *reception) refused(ctx context.Context, agent Agent, health Health, e LinkEvent) {
 	if err := r.cfg.Agents.SaveHealth(ctx, agent.UID, agent.Epoch, health); err != nil {
 		r.cfg.Log.Warn("keep why an agent was refused", "agent", agent.ID, "error", err)
@@ -246,7 +246,7 @@ func verify(publicKey string, text, signature []byte) bool {
 }
 
 // dropNextKey ends a key that was announced in an earlier session and that the agent has not connected with: a rotation was
-// interrupted, and whoever copied the key then must have nothing from it. The agent tries a key that it announced first.
+// interrupted, and a client that copied the key then must have nothing from it. The agent tries a key that it announced first.
 func (reg *registrar) dropNextKey(ctx context.Context, agent Agent) {
 	if agent.NextKey == "" || reg.conns.has(agent.UID, agent.NextKey) { // the latter becomes the present one in a moment
 		return

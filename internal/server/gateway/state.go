@@ -110,7 +110,7 @@ func (k *copies) rejected(s *session, ack agentapi.Ack) {
 	}
 }
 
-// applied follows the digest, and tells what changed.
+// applied follows the digest, and reports what changed.
 func (k *copies) applied(s *session, changed []Changed) {
 	var told []Changed
 	for _, c := range changed {
@@ -130,7 +130,7 @@ func (k *copies) applied(s *session, changed []Changed) {
 	k.cfg.Notify(Change{UID: s.agent.UID, Items: told})
 }
 
-// recount makes the digest anew, and returns how many copies are stale.
+// recount makes the digest again, and returns how many copies are stale.
 func (k *copies) recount(ctx context.Context, s *session) (stale int, err error) {
 	entries, err := k.cfg.Copies.Entries(ctx, s.agent.UID)
 	if err != nil {
@@ -243,8 +243,8 @@ func (k *copies) reconcile(ctx context.Context, s *session, inventory map[agenta
 
 // compare says what follows from an inventory. What is missing from it is removed where the agent is in the same cluster
 // as before and at most half of the copies of a kind are missing. Otherwise it is more likely that the agent, its
-// definitions or its rights were taken away than that somebody deleted all that, and the copies are kept and marked.
-// Instances come and go by themselves: nothing is lost with them, and they say nothing of what else is missing.
+// definitions or its rights were taken away than that all of it was deleted, and the copies are kept and marked.
+// Instances come and go on their own: nothing is lost with them, and they say nothing of what else is missing.
 func compare(entries []Entry, inventory map[agentapi.Key]string, sameCluster bool) (r Reconciliation, missing []agentapi.Key) {
 	kept := make(map[agentapi.Key]bool, len(entries))
 	gone, all := map[agentapi.ItemKind][]agentapi.Key{}, map[agentapi.ItemKind]int{}

@@ -16,15 +16,15 @@ import (
 
 // Bounds of streams.
 const (
-	// window is how much an agent may send on a stream that nobody has read.
+	// window is how much an agent may send on a stream that was not read.
 	window = 256 << 10
 	// maxAgentStreams and maxStreams are how many streams there may be of one agent, and on this server.
 	maxAgentStreams, maxStreams = 128, 1024
 	openTimeout                 = 20 * time.Second
 )
 
-// Open gives an agent a command that opens a stream, and waits until the agent has opened it. Whoever gets a Stream closes
-// it. An error that is an *agentapi.Error was said by the agent, or says that it cannot be asked.
+// Open gives an agent a command that opens a stream, and waits until the agent has opened it. The receiver of a Stream
+// closes it. An error that is an *agentapi.Error comes from the agent, or means that it cannot be reached.
 func (d *Dispatcher) Open(ctx context.Context, uid string, c agentapi.Command) (*Stream, error) {
 	if c.Kind.Nature() != agentapi.Streams {
 		return nil, invalid(fmt.Errorf("%.40q is no command that opens a stream", c.Kind))
@@ -92,7 +92,7 @@ func (s *Stream) Recv(ctx context.Context) (agentapi.Chunk, error) {
 	for {
 		chunk, grant, ok, err := s.next()
 		if grant > 0 {
-			_ = s.down(agentapi.Chunk{Credit: grant}) // who is not connected sends no more anyway
+			_ = s.down(agentapi.Chunk{Credit: grant}) // an agent that is not connected sends no more anyway
 		}
 		if ok || err != nil {
 			return chunk, err
@@ -171,7 +171,7 @@ func (s *Stream) spend(ctx context.Context, n int) (int, error) {
 	}
 }
 
-// Close ends the stream: the agent is told that nobody listens any more.
+// Close ends the stream: the agent is notified that there is no reader any more.
 func (s *Stream) Close() error {
 	s.end(nil)
 	return nil
@@ -208,7 +208,7 @@ func (s *Stream) publish(chunk agentapi.Chunk) error {
 	return s.by.conns.publish(agentapi.DownStream(s.uid, s.id), data)
 }
 
-// end ends the stream from our side. With a fault, the reader is told of it.
+// end ends the stream from our side. With a fault, the reader gets it.
 func (s *Stream) end(fault *agentapi.Error) {
 	s.by.streams.remove(s)
 	s.mu.Lock()
@@ -216,7 +216,7 @@ func (s *Stream) end(fault *agentapi.Error) {
 	if s.ended {
 		return
 	}
-	_ = s.publish(agentapi.Chunk{End: true}) // who is not connected knows
+	_ = s.publish(agentapi.Chunk{End: true}) // an agent that is not connected knows
 	if fault != nil {
 		s.in = append(s.in, agentapi.Chunk{Stream: s.id, End: true, Error: fault})
 	}
@@ -303,7 +303,7 @@ func (s *Stream) accept(chunk agentapi.Chunk) error {
 	case len(chunk.Data) == 0:
 		return nil
 	case last >= 0 && len(s.in[last].Data)+len(chunk.Data) <= agentapi.MaxChunk:
-		// Small pieces that nobody has read yet become one, so that their number is bounded too.
+		// Small unread pieces become one, so that their number is bounded too.
 		s.in[last].Data = append(s.in[last].Data, chunk.Data...)
 	default:
 		s.in = append(s.in, chunk)
@@ -327,7 +327,7 @@ func (d *Dispatcher) receiveChunk(m *nats.Msg) {
 		return // it has ended, or it is that of another server
 	}
 	if !d.lanes.add(uid+"/streams", len(m.Data), streamJobs, streamBytes, func() { s.take(m.Data) }) {
-		d.lanes.must(uid, func() { s.end(busy("the agent sends too much at once")) })
+		d.lanes.must(uid, func() { s.end(busy("the agent sends too much data")) })
 	}
 }
 

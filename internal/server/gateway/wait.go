@@ -21,7 +21,7 @@ func (a answer) err() error {
 	return nil
 }
 
-// waiter is somebody who waits for a result.
+// waiter is a caller that waits for a result.
 type waiter struct {
 	// epoch is that of the session that must answer; 0 for a command that is kept.
 	epoch int64
@@ -51,7 +51,7 @@ func newWaiting() *waiting {
 	return &waiting{all: map[waitKey][]*waiter{}, reads: map[string]int{}, bytes: map[string]int{}}
 }
 
-// add has somebody wait for the result of a command. Several may wait for one that is kept, which has no epoch.
+// add adds a waiter for the result of a command. Several may wait for one that is kept, which has no epoch.
 func (w *waiting) add(uid, id string, epoch int64) (*waiter, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -89,7 +89,7 @@ func (w *waiting) remove(uid, id string, at *waiter) {
 	}
 }
 
-// has reports whether somebody waits for the parts of a result.
+// has reports whether a caller waits for the parts of a result.
 func (w *waiting) has(uid, id string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -97,7 +97,7 @@ func (w *waiting) has(uid, id string) bool {
 	return len(all) > 0 && all[0].epoch != 0
 }
 
-// part adds a part to the result that somebody waits for.
+// part adds a part to the result that a caller waits for.
 func (w *waiting) part(uid, id string, part agentapi.Part) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,7 +108,7 @@ func (w *waiting) part(uid, id string, part agentapi.Part) {
 		at.size += len(part.Data)
 		w.bytes[uid] += len(part.Data)
 		if w.bytes[uid] > maxReplies {
-			at.give(answer{fault: &agentapi.Error{Code: agentapi.CodeTooLarge, Message: "the answers of this agent are too large: ask for less at once"}})
+			at.give(answer{fault: &agentapi.Error{Code: agentapi.CodeTooLarge, Message: "the answers of this agent are too large: request less"}})
 			continue
 		}
 		result, err := at.join.Add(part)
@@ -133,7 +133,7 @@ func (w *waiting) deliver(uid string, result agentapi.Result) {
 	}
 }
 
-// fail tells who waits for the parts of a result that they will not come.
+// fail notifies waiters that the parts of a result will not come.
 func (w *waiting) fail(uid, id string, fault *agentapi.Error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -144,7 +144,7 @@ func (w *waiting) fail(uid, id string, fault *agentapi.Error) {
 	}
 }
 
-// failReads tells all who wait for an agent to answer in another session than except that it will not.
+// failReads notifies all who wait for an agent to answer in another session than except that it will not.
 func (w *waiting) failReads(uid string, except int64, fault *agentapi.Error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -2,7 +2,7 @@
 // of its own in a package below, and all stand on store/db.
 //
 // A method that is exported is one transaction. What it calls takes that
-// transaction, and so composes. Who may see what is decided by rbac; lists
+// transaction, and so composes. rbac decides the permissions; lists
 // compile its Filter into their queries.
 package store
 

@@ -92,13 +92,13 @@ func (p *Pool) Get(address string, cred git.Credential) (*Repo, error) {
 	return r, nil
 }
 
-// Wake tells that a repository was pushed to, on the word of a webhook. Every repository with this address is asked at
-// once, whatever its credential and however the address is spelled. Full reference names as hints limit it: those that
-// nobody follows are ignored. It returns when that is done; failures reach the followers through Changed.
+// Wake reports a push to a repository, as a webhook announced it. Every repository with this address is read
+// immediately, whatever its credential and however the address is spelled. Full reference names as hints limit it: those
+// without followers are ignored. It returns when that is done; failures reach the followers through Changed.
 func (p *Pool) Wake(ctx context.Context, address string, hints ...string) {
 	remote, _, err := git.ParseRemote(address, true)
 	if err != nil {
-		return // a hint about what cannot be an address concerns nobody
+		return // a hint about what cannot be an address concerns no repository
 	}
 	asked := time.Now()
 	var g errgroup.Group
@@ -153,7 +153,7 @@ func (p *Pool) poke() {
 	}
 }
 
-// Repos returns the repositories that somebody follows, in no order.
+// Repos returns the repositories with followers, in no order.
 func (p *Pool) Repos() []*Repo {
 	return slices.DeleteFunc(p.all(), func(r *Repo) bool { return !r.followed() })
 }
@@ -168,7 +168,7 @@ func (p *Pool) all() []*Repo {
 	return out
 }
 
-// jitter spreads d by ±10 %, so that repositories are not all asked at once.
+// jitter spreads d by ±10 %, so that repositories are not all read simultaneously.
 func jitter(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * (0.9 + 0.2*rand.Float64()))
 }

@@ -25,7 +25,7 @@ func (r *Repo) unlock() { <-r.turn }
 // held returns the kept error while a failing repository is left alone. The lock is held.
 func (r *Repo) held(asked time.Time, fresh bool) error {
 	switch {
-	case r.tries.ended.After(asked): // somebody tried since
+	case r.tries.ended.After(asked): // another caller tried since
 		return r.tries.err
 	case fresh && asked.Sub(r.tries.ended) >= r.pool.opts.Fresh:
 		return nil
@@ -52,10 +52,10 @@ func (r *Repo) record(ctx context.Context, err error) {
 	r.pool.log.Warn("repository failed", slog.String("repo", r.URL()), slog.Int("failures", failed), slog.Time("retry", r.tries.retry), slog.Any("err", err))
 }
 
-// refresh lists the references of the remote, unless somebody began to do so after asked. Calls that come together
+// refresh lists the references of the remote, unless another caller began to do so after asked. Calls that come together
 // share one listing.
 //
-// HEAD is listed where somebody needs it: without, servers that know no better would send every pull request too.
+// HEAD is listed if a follower needs it: without, servers that know no better would send every pull request too.
 func (r *Repo) refresh(ctx context.Context, asked time.Time, fresh, head bool) error {
 	if err := r.lock(ctx); err != nil {
 		return err
@@ -88,8 +88,8 @@ func (r *Repo) refresh(ctx context.Context, asked time.Time, fresh, head bool) e
 	return nil
 }
 
-// spacing is the least time between the beginnings of two listings. Many applications that are refreshed at once come
-// one after the other; the first listing is made at once, the second one serves all who asked meanwhile.
+// spacing is the least time between the beginnings of two listings. Many applications that are refreshed together
+// come one after the other; the first listing is made immediately, the second one serves all who asked in the meantime.
 const spacing = 200 * time.Millisecond
 
 // gather waits until the last listing began long enough ago. The turn is held.
@@ -208,7 +208,7 @@ func (r *Repo) fetch(ctx context.Context, refs []string) error {
 	return nil
 }
 
-// notify fetches what moved and tells the followers. What cannot be fetched now is told later.
+// notify fetches what moved and notifies the followers. What cannot be fetched now is reported later.
 func (r *Repo) notify(ctx context.Context) {
 	r.mu.Lock()
 	changed := r.changed()
@@ -217,7 +217,7 @@ func (r *Repo) notify(ctx context.Context) {
 		return
 	}
 	if _, err := r.ensure(ctx, git.Resolved{}); err != nil && r.Err() == nil {
-		return // a reference went away between listing and fetching: the next listing tells
+		return // a reference went away between listing and fetching: the next listing reports it
 	}
 	r.mu.Lock()
 	changed = r.changed()
@@ -239,7 +239,7 @@ func (r *Repo) notify(ctx context.Context) {
 	r.pool.opts.Changed(Change{URL: r.URL(), Scope: r.Scope(), Revisions: revs})
 }
 
-// changed compares what followers were told with what holds now. The lock is held.
+// changed compares what followers got with what holds now. The lock is held.
 func (r *Repo) changed() map[Revision]string {
 	stale := r.tries.err != nil && time.Since(r.listed) > r.pool.opts.Stale
 	out := map[Revision]string{}
@@ -270,7 +270,7 @@ func moves(rev Revision) bool {
 	return err != nil && !looksAbbreviated(rev.Name)
 }
 
-// followed reports whether anybody follows something that can move.
+// followed reports whether there is a follower of something that can move.
 func (r *Repo) followed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -282,7 +282,7 @@ func (r *Repo) followed() bool {
 	return false
 }
 
-// due is when to look next; false where nobody follows anything, or somebody is looking.
+// due is when to look next; false without followers, or while another caller is looking.
 func (r *Repo) due() (time.Time, bool) {
 	if !r.followed() {
 		return time.Time{}, false
@@ -303,7 +303,7 @@ func (r *Repo) begin() bool {
 	return ok
 }
 
-// poll looks at the remote, tells of what moved, and tidies up.
+// poll looks at the remote, reports what moved, and tidies up.
 func (r *Repo) poll(ctx context.Context) {
 	err := r.refresh(ctx, time.Now(), false, false)
 	r.notify(ctx)
@@ -338,7 +338,7 @@ func (r *Repo) wake(ctx context.Context, asked time.Time, hints []string) {
 		list = errors.Is(err, git.ErrRefGone)
 	}
 	if list {
-		_ = r.refresh(ctx, asked, true, false) // record keeps the error, notify tells of it
+		_ = r.refresh(ctx, asked, true, false) // record keeps the error, notify reports it
 	}
 	if list || len(refs) > 0 {
 		r.notify(ctx)

@@ -81,7 +81,7 @@ func (r *Repo) Err() error {
 	return r.tries.err
 }
 
-// Follow keeps an eye on a revision until the returned function is called. Pool.Run looks at it, Changed tells of it.
+// Follow keeps an eye on a revision until the returned function is called. Pool.Run looks at it, Changed reports it.
 func (r *Repo) Follow(rev Revision) (unfollow func()) {
 	r.mu.Lock()
 	r.follows[rev]++
@@ -103,7 +103,7 @@ func (r *Repo) Follow(rev Revision) (unfollow func()) {
 
 // Resolve returns the commit that a revision stands for, with its files in the mirror. It answers from what is known,
 // and asks the remote where that is too old or does not have the revision. Where since is set, what was learned from
-// the remote before it does not count; many who ask together are answered by one listing. A repository that fails is
+// the remote before it is ignored; many who ask together are answered by one listing. A repository that fails is
 // left alone for a while: until then its last error is returned, also to calls with a since that come too soon.
 func (r *Repo) Resolve(ctx context.Context, rev Revision, since time.Time) (git.Resolved, error) {
 	asked, fresh := time.Now(), !since.IsZero()
@@ -142,7 +142,7 @@ func (r *Repo) Resolve(ctx context.Context, rev Revision, since time.Time) (git.
 		r.told[rev] = res.Commit
 	}
 	r.mu.Unlock()
-	// What was learned for one asker concerns everybody who follows something that moved.
+	// What was learned for one asker concerns every follower of something that moved.
 	r.notify(ctx)
 	return res, nil
 }
@@ -158,7 +158,7 @@ func (r *Repo) listedAfter(t time.Time) bool {
 func (r *Repo) known(rev Revision, now time.Time) (git.Resolved, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// After a failure everybody hears of it, not only who asked: else an error would come and go with what asks next.
+	// After a failure every follower is notified, not only the caller: else an error would come and go with what asks next.
 	if r.tries.err != nil || r.listed.IsZero() || now.Sub(r.listed) > r.pool.opts.Stale {
 		return git.Resolved{}, false
 	}
@@ -186,7 +186,7 @@ func looksAbbreviated(s string) bool {
 }
 
 // Tree opens the files of a commit that Resolve returned. Where the mirror was damaged or emptied since, it is
-// fetched anew.
+// fetched again.
 func (r *Repo) Tree(ctx context.Context, commit string) (*Tree, error) {
 	r.mu.Lock()
 	damaged := r.damaged
@@ -199,7 +199,7 @@ func (r *Repo) Tree(ctx context.Context, commit string) (*Tree, error) {
 		damaged = errors.Is(err, git.ErrCorrupt)
 	}
 	if damaged {
-		r.pool.log.Warn("mirror lacks objects: fetch it anew", slog.String("repo", r.URL()))
+		r.pool.log.Warn("mirror lacks objects: fetch it again", slog.String("repo", r.URL()))
 		if err := r.mirror.Reset(ctx); err != nil {
 			return nil, err
 		}
@@ -214,7 +214,7 @@ func (r *Repo) Tree(ctx context.Context, commit string) (*Tree, error) {
 }
 
 // open opens a commit, and looks first whether the mirror still has it. Thousands of applications open the same one
-// after a push: one look serves them all, until the mirror was made anew.
+// after a push: one look serves them all, until the mirror was made again.
 func (r *Repo) open(commit string) (*Tree, error) {
 	epoch := r.mirror.Epoch()
 	r.mu.Lock()

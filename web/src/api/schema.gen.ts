@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: e69d7b27afc65682b063d442e0becfd6d34fb856659ad5ec5eefe6cef55aeb69
+// sha256 of it: 245a24399c6bf8f9353d85eb59e8975d005c63c00cc6a91c8226b5de7dc87136
 
 export interface paths {
 	"/api/v1/access/can": {

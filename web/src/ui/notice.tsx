@@ -13,7 +13,7 @@ const looks: Record<Severity, [LucideIcon, Tone]> = {
   critical: [CircleAlert, "bad"],
 };
 
-// Notice is what the operators of the server tell everyone, at the top of every page.
+// Notice is the message of the operators of the server to everyone, at the top of every page.
 export function Notice({ banner, onDismiss }: { banner: Schemas["Banner"]; onDismiss?: (() => void) | undefined }) {
   const [Icon, tone] = looks[banner.severity ?? "info"];
   const href = safeLink(banner.url);

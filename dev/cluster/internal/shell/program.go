@@ -21,7 +21,7 @@ var inner = []string{
 // outer are the programs that the session runs.
 var outer = []string{"cat", "env", "hostname", "sh", "stty"}
 
-// present reports whether a container can run the program by itself.
+// present reports whether a container can run the program on its own.
 func present(name string) bool {
 	name = program(name)
 	return slices.Contains(outer, name) || slices.Contains([]string{"[", "echo", "false", "printf", "test", "true"}, name)

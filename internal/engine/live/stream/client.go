@@ -43,7 +43,7 @@ func NewClient(cfg *rest.Config, httpClient *http.Client) (*Client, error) {
 }
 
 // ListWatch reads the collection at an absolute path such as /apis/apps/v1/deployments. narrow may set selectors; note
-// is told how each request went. Both may be nil.
+// is called with the result of each request. Both may be nil.
 func (c *Client) ListWatch(path string, narrow func(*metav1.ListOptions), note func(error)) *cache.ListWatch {
 	request := func(o metav1.ListOptions, kind string) *rest.Request {
 		if narrow != nil {

@@ -1,5 +1,5 @@
-// Package stream lists and watches objects of any kind as bytes: only their identity and version are read. Whoever gets
-// one decides whether its content is worth decoding; the echo of an own write, for example, is not.
+// Package stream lists and watches objects of any kind as bytes: only their identity and version are read. The receiver
+// decides whether its content is worth decoding; the echo of an own write, for example, is not.
 package stream
 
 import (
@@ -25,7 +25,7 @@ type Object struct {
 	Raw []byte
 }
 
-// DeepCopyObject returns the object itself: nobody changes one.
+// DeepCopyObject returns the object itself: it is never changed.
 func (o *Object) DeepCopyObject() runtime.Object { return o }
 
 // List is an answer to a list request.
@@ -35,7 +35,7 @@ type List struct {
 	Items []Object
 }
 
-// DeepCopyObject returns the list itself: nobody changes one.
+// DeepCopyObject returns the list itself: it is never changed.
 func (l *List) DeepCopyObject() runtime.Object { return l }
 
 // head is what is read of every object.

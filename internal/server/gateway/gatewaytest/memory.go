@@ -43,7 +43,7 @@ type item struct {
 type token struct {
 	uid     string
 	expires time.Time
-	// key is that of who used it; "" before that.
+	// key is that of the agent that used it; "" before that.
 	key string
 }
 
@@ -85,7 +85,7 @@ func (m *Memory) RevokeAgent(_ context.Context, uid string) error {
 	return nil
 }
 
-// lock locks, and returns what unlocks and tells those who wait for changes.
+// lock locks, and returns what unlocks and notifies those who wait for changes.
 func (m *Memory) lock() func() {
 	m.mu.Lock()
 	return func() {
@@ -466,7 +466,7 @@ func (m *Memory) Links() []gateway.LinkEvent {
 	return slices.Clone(m.links)
 }
 
-// Finished returns the commands whose outcome was told, in order.
+// Finished returns the commands whose outcome was reported, in order.
 func (m *Memory) Finished() []gateway.Command {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -45,11 +45,11 @@ func Cases() []Case {
 		{"a token makes one agent known once", tokens},
 		{"a key is that of one agent", keys},
 		{"a session ends the one before", sessions},
-		{"health is kept as it was told", keepsHealth},
+		{"health is kept as it was reported", keepsHealth},
 		{"an agent is lost once", loses},
 		{"what is overdue is found", overdue},
 		{"batches are stored in order", batches},
-		{"what is stale counts for nothing and comes back", stale},
+		{"what is stale is ignored and comes back", stale},
 		{"a result is kept once", results},
 		{"an agent sees its own commands only", strangers},
 	}
@@ -126,7 +126,7 @@ func tokens(t T, s Store) {
 		again, err := s.RegisteredWith(ctx, token, key, at)
 		if err == nil {
 			same(t, "answered again", again.UID, uid)
-			same(t, "epoch of who is answered again", again.Epoch, agent.Epoch)
+			same(t, "epoch of the agent that is answered again", again.Epoch, agent.Epoch)
 		}
 		return err
 	}
@@ -134,7 +134,7 @@ func tokens(t T, s Store) {
 	want(t, "the same again with another key", answered("one", "U2", noon()), gateway.ErrToken)
 	want(t, "the same again with no key", answered("one", "", noon()), gateway.ErrToken)
 	want(t, "the same again, but too late", answered("one", "U1", noon().Add(time.Hour)), gateway.ErrToken)
-	want(t, "a token that nobody gave", answered("two", "U1", noon()), gateway.ErrToken)
+	want(t, "a token that was not issued", answered("two", "U1", noon()), gateway.ErrToken)
 	all := must[[]gateway.Agent](t)(s.LinkedAgents(ctx))
 	if len(all) != 1 || all[0].UID != uid {
 		t.Errorf("agents after: %+v", all)
@@ -142,7 +142,7 @@ func tokens(t T, s Store) {
 	if err := s.AddToken(ctx, uid, "two", noon().Add(time.Hour)); err != nil {
 		t.Fatalf("%v", err)
 	}
-	want(t, "a token that nobody has used", answered("two", "U1", noon()), gateway.ErrToken)
+	want(t, "an unused token", answered("two", "U1", noon()), gateway.ErrToken)
 	want(t, "again", register("two", "U2", noon()), nil)
 	want(t, "the key before", answered("one", "U1", noon()), gateway.ErrToken)
 	if err := s.Revoke(ctx, uid); err != nil {
@@ -218,7 +218,7 @@ func sessions(t T, s Store) {
 	want(t, "a session after the revocation", err, gateway.ErrFenced)
 	want(t, "health after the revocation", s.SaveHealth(ctx, uid, second, gateway.Health{State: agentapi.StateConnected}), gateway.ErrFenced)
 	_, err = s.BeginSession(ctx, "aaaaaaaaaaaaaaaaaaaaaaaaaa", gateway.Session{}, noon())
-	want(t, "a session of nobody", err, gateway.ErrUnknown)
+	want(t, "a session of no agent", err, gateway.ErrUnknown)
 }
 
 func keepsHealth(t T, s Store) {

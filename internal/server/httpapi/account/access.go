@@ -9,7 +9,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
-// AccessRoutes say who may do what.
+// AccessRoutes are the routes of permissions.
 type AccessRoutes struct {
 	Policies core.Policies
 	Find     core.Finder
@@ -25,18 +25,18 @@ type accessOutput struct{ Body api.AccessAnswer }
 func (h *AccessRoutes) Routes() []core.Route {
 	can := core.Route{
 		Method: http.MethodPost, Path: "/api/v1/access/can", Access: core.SignedIn, Within: true, ID: "access-can", Tag: "access",
-		Summary: "Whether somebody may do something, and why; about others it takes binding_view",
+		Summary: "Check whether a principal may do something, and why; for others, it requires binding_view",
 		Example: `{"permission":"application_sync","scope":"org.acme"}`,
 		Mount:   core.Mount(core.Answer[accessInput, accessOutput]{Do: h.can}),
 	}
 	type out struct {
 		Body struct {
-			Permissions []api.Permission `json:"permissions" doc:"All permissions that there are"`
+			Permissions []api.Permission `json:"permissions" doc:"All permissions"`
 		}
 	}
 	list := core.Route{
 		Method: http.MethodGet, Path: "/api/v1/access/permissions", Access: core.SignedIn, Within: true, ID: "list-permissions", Tag: "access",
-		Summary: "List all permissions that there are",
+		Summary: "List all permissions",
 		Mount: core.Mount(core.Answer[core.Empty, out]{Do: func(context.Context, *core.Call, *core.Empty) (*out, error) {
 			var o out
 			o.Body.Permissions = api.Permissions()

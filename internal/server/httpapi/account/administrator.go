@@ -19,7 +19,7 @@ type loss struct {
 	becomes *api.Group
 }
 
-// keepAdministrator refuses a change after which nobody is left who may do everything: nobody could take it back.
+// keepAdministrator refuses a change after which no user is left who may do everything: no user could revert it.
 func (h *People) keepAdministrator(ctx context.Context, c *core.Call, l loss) error {
 	after, err := h.administered(ctx, c, l)
 	if err != nil || after {
@@ -28,7 +28,7 @@ func (h *People) keepAdministrator(ctx context.Context, c *core.Call, l loss) er
 	if before, err := h.administered(ctx, c, loss{}); err != nil || !before {
 		return err // programs do it here
 	}
-	return api.Errorf(api.CodeConflict, "nobody would be left who may do everything: bind another user to the role %s at the account first", api.RoleAdmin)
+	return api.Errorf(api.CodeConflict, "no user would be left who may do everything: bind another user to the role %s at the account first", api.RoleAdmin)
 }
 
 // administered reports whether there is a person who may do everything.
@@ -60,8 +60,8 @@ func (h *People) enters(ctx context.Context, id string, l loss) (bool, error) {
 	return err == nil && !u.Disabled, err
 }
 
-// peopled reports whether a group has somebody in it who can sign in. Whom an identity provider puts into it nobody here
-// can shut out.
+// peopled reports whether a group has a member who can sign in. Members from an identity provider cannot be shut
+// out here.
 func (h *People) peopled(ctx context.Context, id string, l loss) (bool, error) {
 	group := api.Group{}
 	if id == l.group {

@@ -1,2 +1,3 @@
-// Package account is about who asks and what they may: sessions, people, tokens, roles and bindings, and the settings of the server.
+// Package account is about callers and their permissions: sessions, people, tokens, roles and bindings, and the settings of the
+// server.
 package account

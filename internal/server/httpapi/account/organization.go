@@ -7,7 +7,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 )
 
-// RightRoutes are where things belong, and who may do what with them.
+// RightRoutes are the routes of scopes and permissions.
 type RightRoutes struct {
 	Organizations  core.Entities[api.Organization]
 	Projects       core.Entities[api.Project]

@@ -29,7 +29,7 @@ type noBody struct {
 
 type redirect struct {
 	Status    int           `doc:"Always 303"`
-	Location  string        `header:"Location" doc:"Where to go on"`
+	Location  string        `header:"Location" doc:"Where to continue"`
 	SetCookie []http.Cookie `header:"Set-Cookie" doc:"Session of a browser"`
 }
 
@@ -50,11 +50,11 @@ type exchangeOutput struct{ Body api.Session }
 type passwordInput struct{ Body api.PasswordChange }
 
 type oidcBegin struct {
-	ReturnTo  string `query:"returnTo" maxLength:"500" doc:"Path to come back to" example:"/"`
-	Provider  string `query:"provider" maxLength:"1000" doc:"Name of the identity provider; left out: the first" example:"company"`
+	ReturnTo  string `query:"returnTo" maxLength:"500" doc:"Path to return to" example:"/"`
+	Provider  string `query:"provider" maxLength:"1000" doc:"Name of the identity provider; default: the first" example:"company"`
 	Redirect  string `query:"cli_redirect" maxLength:"500" doc:"Of a command line: its address on loopback, to send the browser to" example:"http://127.0.0.1:40123/signed-in"`
 	Challenge string `query:"cli_challenge" maxLength:"500" doc:"Of a command line: SHA-256 of the verifier that it shows for the token, in base64url"`
-	State     string `query:"cli_state" maxLength:"500" doc:"Of a command line: what it knows its browser by"`
+	State     string `query:"cli_state" maxLength:"500" doc:"Of a command line: state by which it recognizes its browser"`
 }
 
 // Routes are its rows of the table.
@@ -62,7 +62,7 @@ func (h *SessionRoutes) Routes() []core.Route {
 	route := func(method, path string, access core.Access, audit, id, summary string) core.Route {
 		return core.Route{Method: method, Path: "/api/v1/session" + path, Access: access, Audit: audit, ID: id, Summary: summary, Tag: "session"}
 	}
-	methods := route(http.MethodGet, "/methods", core.Public, "", "sign-in-methods", "How one can sign in")
+	methods := route(http.MethodGet, "/methods", core.Public, "", "sign-in-methods", "Get the ways to sign in")
 	type methodsOut struct{ Body api.SignInMethods }
 	methods.Mount = core.Mount(core.Answer[core.Empty, methodsOut]{Do: func(ctx context.Context, _ *core.Call, _ *core.Empty) (*methodsOut, error) {
 		return &methodsOut{h.Providers.Methods(ctx)}, nil
@@ -77,7 +77,7 @@ func (h *SessionRoutes) Routes() []core.Route {
 		cookies, err := h.Authn.SignOut(c.Request)
 		return &noBody{values(cookies)}, err
 	}})
-	who := route(http.MethodGet, "", core.SignedIn, "", "whoami", "Who you are and what you may do")
+	who := route(http.MethodGet, "", core.SignedIn, "", "whoami", "Get the caller and their permissions")
 	who.Unsettled, who.Within = true, true // it says what the token may
 	type whoOut struct{ Body api.Whoami }
 	who.Mount = core.Mount(core.Answer[core.Empty, whoOut]{Do: func(_ context.Context, c *core.Call, _ *core.Empty) (*whoOut, error) {
@@ -99,7 +99,7 @@ func (h *SessionRoutes) Routes() []core.Route {
 		to, who, cookies, err := h.Providers.FinishOIDC(c.Request, c.Client)
 		c.Who.Principal = who
 		c.Object = api.Ref{Type: who.Type, ID: who.ID, Scope: api.ScopeAccount}
-		if err != nil && to != "" { // a command line waits, and tells it
+		if err != nil && to != "" { // a command line waits, and shows it
 			if core.Untold(err) {
 				c.Log.Error("sign in", "request_id", c.ID, "err", err)
 			}
@@ -140,7 +140,7 @@ func (h *SessionRoutes) changePassword(ctx context.Context, c *core.Call, in *pa
 	return nil, h.Authn.ChangePassword(ctx, c.Who, in.Body)
 }
 
-// whoami says who asks. The permissions are those at the scopes that the caller's bindings are at.
+// whoami returns the caller. The permissions are those at the scopes that the caller's bindings are at.
 func whoami(c *core.Call) api.Whoami {
 	out := api.Whoami{
 		Principal: c.Who.Principal, User: c.Who.User, Groups: c.Who.Subject.Groups,

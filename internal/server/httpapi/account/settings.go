@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
-// ServerRoutes are the settings of the server, and what it says of itself.
+// ServerRoutes are the settings of the server, and its self-description.
 type ServerRoutes struct {
 	Keeper             core.Keeper
 	PublicURL, Version string
@@ -24,7 +24,7 @@ const maxBanner = 500 * utf8.UTFMax
 
 type settingsInput struct {
 	core.TryInput
-	IfMatch string `header:"If-Match" maxLength:"64" doc:"ETag that was read: another way to give the version"`
+	IfMatch string `header:"If-Match" maxLength:"64" doc:"ETag that was read, instead of the version"`
 	Body    api.Settings
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// tokenTime is how long a token lasts where nothing is said; maxTokenTime how long it may.
+	// tokenTime is how long a token lasts by default; maxTokenTime how long it may.
 	tokenTime    = 30 * 24 * time.Hour
 	maxTokenTime = 366 * 24 * time.Hour
 )
@@ -55,8 +55,8 @@ func (h *TokenRoutes) findToken(ctx context.Context, c *core.Call, id string, wa
 
 type tokenList struct {
 	core.ListInput
-	Owner string `query:"owner" maxLength:"210" doc:"Id of the user or service account whose tokens are wanted; your own where it is left out, * for all that you may see" example:"org.acme.ci"`
-	Type  string `query:"ownerType" enum:"user,serviceaccount" default:"user" doc:"What the owner is"`
+	Owner string `query:"owner" maxLength:"210" doc:"Id of the user or service account whose tokens to list; default: your own; * for all that you may see" example:"org.acme.ci"`
+	Type  string `query:"ownerType" enum:"user,serviceaccount" default:"user" doc:"Type of the owner"`
 }
 
 // Routes are its rows of the table.

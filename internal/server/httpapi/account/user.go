@@ -35,16 +35,16 @@ func (h *People) users() *core.Noun[api.User, *api.User] {
 				return core.Allow(c.Policy.MayActAs(c.Who.Subject, rbac.Subject{UserID: after.ID}))
 			}
 			if before.ID == c.Who.Principal.ID && c.Who.User != nil && (after == nil || after.Disabled) {
-				return api.Errorf(api.CodeConflict, "this would shut you out: have somebody else do it")
+				return api.Errorf(api.CodeConflict, "this would lock you out: ask another administrator to do it")
 			}
 			if after != nil {
 				after.Origin, after.Groups, after.LockedUntil, after.LastSignInAt = before.Origin, before.Groups, before.LockedUntil, before.LastSignInAt
-				after.MustChangePassword = before.MustChangePassword // whoever resets the password sets it
+				after.MustChangePassword = before.MustChangePassword // the user who resets the password sets it
 			}
 			if after != nil && before.Disabled == after.Disabled {
 				return nil
 			}
-			// Nobody lets in or shuts out who may do more than they.
+			// A user cannot let in or shut out users with more permissions.
 			if err := h.mayActAs(ctx, c, api.Principal{Type: api.PrincipalUser, ID: before.ID}); err != nil {
 				return err
 			}
@@ -115,13 +115,13 @@ func (h *People) createUser() core.Route {
 	return r
 }
 
-// resetPassword gives somebody a new password.
+// resetPassword gives a user a new password.
 func (h *People) resetPassword() core.Route {
 	n := h.users()
 	type out struct{ Body api.PasswordReset }
 	return core.Route{
 		Method: http.MethodPost, Path: "/api/v1/users/{id}/password", Permission: api.PermUserEdit, Audit: "user.password",
-		ID: "reset-password", Summary: "Give a user a new password, which is said once and which they have to change; all their sessions and API tokens end", Tag: n.Many, Secret: true,
+		ID: "reset-password", Summary: "Give a user a new password, which is shown only once and which they must change; all their sessions and API tokens end", Tag: n.Many, Secret: true,
 		Mount: core.Mount(core.Answer[core.IDInput, out]{
 			Find: func(ctx context.Context, _ *core.Call, in *core.IDInput) (core.Target, error) {
 				return n.Find(ctx, in.ID)
@@ -154,7 +154,7 @@ func (h *People) groups() *core.Noun[api.Group, *api.Group] {
 			if one == nil {
 				one = before
 			}
-			// Whoever puts somebody into a group gives them what the group has, and nobody takes what they could not give.
+			// Adding a user to a group gives them what the group has, and no user takes what they could not give.
 			if err := core.Allow(c.Policy.MayActAs(c.Who.Subject, rbac.Subject{Groups: []string{one.ID}})); err != nil || before == nil {
 				return err
 			}

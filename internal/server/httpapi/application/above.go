@@ -31,7 +31,7 @@ func (n *manifestNoun) mayAbove(ctx context.Context, c *core.Call, in item.Input
 	return nil
 }
 
-// withinParent lets who has no right above an Argo project write only what permits no more than it does now. What is
+// withinParent lets users without a right above an Argo project write only what permits no more than it does now. What is
 // compared is what is written: the change is made to the version that was read here.
 func (n *manifestNoun) withinParent(ctx context.Context, c *core.Call, in item.Input, apply *agentapi.ObjectApply) error {
 	was, there := c.Before.(json.RawMessage)
@@ -75,12 +75,12 @@ func readProject(raw json.RawMessage) (*v1alpha1.AppProject, error) {
 	if err := utiljson.Unmarshal(raw, &fields); err != nil {
 		return nil, err
 	}
-	delete(fields, "status") // nobody's wish
+	delete(fields, "status") // not requested
 	var out v1alpha1.AppProject
 	return &out, runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(fields, &out, true)
 }
 
-// Bounds is what an answer about rights adds for who may edit an Argo project, and not what is above it.
+// Bounds is what an answer about rights adds for users who may edit an Argo project, and not what is above it.
 func (h *ObjectRoutes) Bounds(ctx context.Context, c *core.Call, s rbac.Subject, want api.Permission, object rbac.Object) (string, error) {
 	if object.Type != api.TypeArgoProject || want.Verb() == "view" || object.ID == "" {
 		return "", nil

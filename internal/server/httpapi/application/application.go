@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 )
 
-// Routes tell of applications, and have their agents act on them.
+// Routes return applications, and have their agents act on them.
 type Routes struct {
 	*item.Clusters
 	AgentList   core.Entities[api.Agent]
@@ -83,16 +83,16 @@ func (h *Routes) applicationRoute(path, id, summary string) core.Route {
 type diffInput struct {
 	item.Input
 	Revision string `query:"revision" maxLength:"253" doc:"Commit, tag or branch to compare with, instead of the target revision"`
-	Drift    bool   `query:"drift" doc:"Compare with what was deployed last"`
-	Ignored  bool   `query:"ignored" doc:"List also differences that do not count"`
-	Cursor   string `query:"cursor" maxLength:"1200" doc:"nextCursor of the answer before: the objects that follow"`
+	Drift    bool   `query:"drift" doc:"Compare with the last deployment"`
+	Ignored  bool   `query:"ignored" doc:"Also list ignored differences"`
+	Cursor   string `query:"cursor" maxLength:"1200" doc:"nextCursor of the previous response, for the next objects"`
 }
 
 type manifestsInput struct {
 	item.Input
 	Revision string `query:"revision" maxLength:"253" doc:"Commit, tag or branch to render, instead of the target revision"`
-	Live     bool   `query:"live" doc:"What is in the cluster, in place of what is wanted"`
-	Cursor   string `query:"cursor" maxLength:"1200" doc:"nextCursor of the answer before: the objects that follow"`
+	Live     bool   `query:"live" doc:"Live objects instead of desired ones"`
+	Cursor   string `query:"cursor" maxLength:"1200" doc:"nextCursor of the previous response, for the next objects"`
 }
 
 // asked is a route whose answer is that of the agent to an order.
@@ -108,7 +108,7 @@ func asked[T, I any](r core.Route, h *Routes, find func(context.Context, *core.C
 // applicationAnswers are what the agent is asked about an application.
 func (h *Routes) applicationAnswers() []core.Route {
 	return []core.Route{
-		asked[api.DiffAnswer](h.applicationRoute("/diff", "diff-application", "What a sync would change, and who has changed it"), h,
+		asked[api.DiffAnswer](h.applicationRoute("/diff", "diff-application", "List the changes that a sync would make, with their managers"), h,
 			item.Application[diffInput](h.Clusters), func(in *diffInput) item.Order {
 				return in.Order("application.diff", api.DiffRequest{Revision: in.Revision, Drift: in.Drift, Ignored: in.Ignored, Cursor: in.Cursor})
 			}),

@@ -49,7 +49,7 @@ func (h *BadgeRoutes) Routes() []core.Route {
 	return []core.Route{badge}
 }
 
-// badge answers alike for an application that does not exist and for one of which nothing is known, so that nobody who is not signed
+// badge answers alike for an application that does not exist and for one of which nothing is known, so that no client that is not signed
 // in learns which applications there are.
 func (h *BadgeRoutes) badge(ctx context.Context, _ *core.Call, in *badgeInput) (*badgeOutput, error) {
 	settings, err := h.Keeper.Settings(ctx)

@@ -24,13 +24,13 @@ type Deployments interface {
 
 type historyInput struct {
 	item.Input
-	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"How many at most"`
-	Cursor string `query:"cursor" maxLength:"2000" doc:"nextCursor of the page before"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"Maximum number"`
+	Cursor string `query:"cursor" maxLength:"2000" doc:"nextCursor of the previous page"`
 }
 
-// historyRoute tells what was deployed: entries of the ledger, and what only status.history knows of.
+// historyRoute returns what was deployed: entries of the ledger, and what only status.history knows of.
 func (h *Routes) historyRoute() core.Route {
-	r := h.applicationRoute("/history", "application-history", "What was deployed, and what failed to be, the newest first")
+	r := h.applicationRoute("/history", "application-history", "List deployments, including failed ones, the newest first")
 	type out struct{ Body api.DeploymentHistory }
 	r.Mount = core.Mount(core.Answer[historyInput, out]{
 		Find: item.Application[historyInput](h.Clusters),
@@ -70,7 +70,7 @@ type historyMark struct {
 	Ledger string `json:"l,omitempty"` // cursor of the ledger
 	At     int64  `json:"t,omitempty"` // time of the row before, in microseconds; 0 for the first page
 	Done   bool   `json:"d,omitempty"` // the ledger has no more
-	ID     *int64 `json:"i,omitempty"` // the last of status.history that was told of without an entry of the ledger
+	ID     *int64 `json:"i,omitempty"` // the last of status.history that was reported without an entry of the ledger
 }
 
 func readHistoryMark(text string) (m historyMark, err error) {
@@ -177,10 +177,10 @@ func (w *history) unrecorded(ctx context.Context, entries api.Page[api.LedgerEnt
 }
 
 // entryDistance is how far the end of an operation may be from when status.history says that it was deployed: Argo CD takes
-// the time of either by itself.
+// the time of either on its own.
 const entryDistance = 2 * time.Second
 
-// sameDeployment reports whether an entry of the ledger is what status.history tells of. That has no ids of the ledger; times
+// sameDeployment reports whether an entry of the ledger is that of status.history. That has no ids of the ledger; times
 // in it are of whole seconds.
 func sameDeployment(d *v1alpha1.RevisionHistory, e *api.LedgerEntry) bool {
 	if e.Phase != "Succeeded" || !slices.Equal(revisionsOfHistory(d), revisionsOfEntry(e)) {
@@ -211,7 +211,7 @@ func revisionsOfEntry(e *api.LedgerEntry) []string {
 	return out
 }
 
-// fromLedger is a deployment as the ledger tells of it.
+// fromLedger is a deployment of the ledger.
 func (w *history) fromLedger(e *api.LedgerEntry) api.Deployment {
 	d := api.Deployment{
 		LedgerID: e.ID, Action: e.Action, Revision: e.Revision, Revisions: revisionsOfEntry(e), StartedAt: e.StartedAt, FinishedAt: e.FinishedAt,
@@ -229,7 +229,7 @@ func (w *history) fromLedger(e *api.LedgerEntry) api.Deployment {
 	return d
 }
 
-// fromStatus is a deployment that only status.history tells of. It succeeded, or it would not be there.
+// fromStatus is a deployment that only status.history has. It succeeded, or it would not be there.
 func (w *history) fromStatus(r v1alpha1.RevisionHistory) api.Deployment {
 	d := api.Deployment{
 		Revisions: revisionsOfHistory(&r), DeployedAt: r.DeployedAt.Time, FinishedAt: r.DeployedAt.Time, Outcome: "Succeeded",

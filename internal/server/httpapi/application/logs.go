@@ -21,20 +21,20 @@ type logsInput struct {
 	item.Input
 	Group      string    `query:"group" maxLength:"253" doc:"API group of the object; empty for core kinds" example:"apps"`
 	Version    string    `query:"version" maxLength:"63" doc:"API version of the object" example:"v1"`
-	Kind       string    `query:"kind" maxLength:"253" doc:"Kind of the object; left out, with the name: all pods of the application" example:"Deployment"`
+	Kind       string    `query:"kind" maxLength:"253" doc:"Kind of the object; without kind and name: all pods of the application" example:"Deployment"`
 	ResourceN  string    `query:"resourceNamespace" maxLength:"63" doc:"Namespace of the object" example:"shop"`
 	Resource   string    `query:"resourceName" maxLength:"253" doc:"Name of the object" example:"web"`
-	Container  string    `query:"container" maxLength:"63" doc:"One container; left out: all"`
-	Follow     bool      `query:"follow" doc:"Go on with what comes"`
-	Previous   bool      `query:"previous" doc:"Of the container that ran before the present one"`
-	Since      int64     `query:"since" minimum:"0" doc:"How far back, in seconds"`
-	SinceTime  time.Time `query:"sinceTime" doc:"How far back, as a time"`
-	Tail       int64     `query:"tail" minimum:"0" doc:"How many lines at the end; left out: all"`
+	Container  string    `query:"container" maxLength:"63" doc:"Container; default: all"`
+	Follow     bool      `query:"follow" doc:"Follow new lines"`
+	Previous   bool      `query:"previous" doc:"From the previous instance of the container"`
+	Since      int64     `query:"since" minimum:"0" doc:"Start of the log, in seconds before now"`
+	SinceTime  time.Time `query:"sinceTime" doc:"Start of the log, as a time"`
+	Tail       int64     `query:"tail" minimum:"0" doc:"Number of lines at the end; default: all"`
 	Search     string    `query:"search" maxLength:"1000" doc:"Text that lines must contain"`
-	Invert     bool      `query:"invert" doc:"Lines must not contain it"`
-	IgnoreCase bool      `query:"ignoreCase" doc:"Take small and large letters of the text as the same"`
-	Timestamps bool      `query:"timestamps" doc:"Put the time in front of each line"`
-	Accept     string    `header:"Accept" doc:"text/event-stream for events, one a line; plain text otherwise"`
+	Invert     bool      `query:"invert" doc:"Only lines that do not contain the text"`
+	IgnoreCase bool      `query:"ignoreCase" doc:"Ignore the case of the text"`
+	Timestamps bool      `query:"timestamps" doc:"Prefix each line with its time"`
+	Accept     string    `header:"Accept" doc:"text/event-stream for events, one per line; otherwise plain text"`
 }
 
 func (h *StreamRoutes) logsRoute() core.Route {
@@ -79,7 +79,7 @@ func (h *StreamRoutes) logs(ctx context.Context, c *core.Call, in *logsInput) (*
 	}}, nil
 }
 
-// copyLogs sends what comes. An error after the beginning can only be said in the text.
+// copyLogs sends what comes. An error after the beginning can only be sent in the text.
 func (h *StreamRoutes) copyLogs(ctx context.Context, w http.ResponseWriter, stream item.Stream, events bool) {
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")

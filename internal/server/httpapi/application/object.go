@@ -68,7 +68,7 @@ type manifest struct {
 	project string
 }
 
-// read reads a resource that somebody wants, and puts it into its normal form: what is judged here is what the agent writes.
+// read reads a requested resource, and puts it into its normal form: what is judged here is what the agent writes.
 func (n *manifestNoun) read(raw json.RawMessage) (*manifest, error) {
 	invalid := func(message string) error {
 		return &api.Error{Code: api.CodeInvalid, Message: message, Field: "body.resource"}
@@ -126,7 +126,7 @@ func normalResource(raw json.RawMessage, like any, normal *json.RawMessage) (map
 	return resource, nil
 }
 
-// base is the resource as it was before somebody edited it, in its normal form; nothing where that was not given.
+// base is the resource as it was before the edit, in its normal form; nothing where that was not given.
 func (n *manifestNoun) base(raw json.RawMessage) (json.RawMessage, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
@@ -214,7 +214,7 @@ func (n *manifestNoun) writes() []core.Route {
 		},
 		Do: n.create,
 	})
-	update := n.route(http.MethodPut, "/{namespace}/{name}", "edit", "update-"+n.name(), "Change an "+n.called+"; fields that nobody here knows survive")
+	update := n.route(http.MethodPut, "/{namespace}/{name}", "edit", "update-"+n.name(), "Change an "+n.called+"; unknown fields are kept")
 	update.Audit, update.Example = n.name()+".update", n.example
 	update.Mount = core.Mount(core.Answer[objectUpdate, item.CommandOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *objectUpdate) (core.Target, error) {
@@ -247,7 +247,7 @@ func (n *manifestNoun) create(ctx context.Context, c *core.Call, in *objectCreat
 	there, err := n.h.FindItem(ctx, n.kind, in.Agent, m.Metadata.Namespace, m.Metadata.Name)
 	switch {
 	case err == nil && !in.Body.Upsert:
-		// It may be seen or not: that the name is taken has to be said.
+		// It may be seen or not: a taken name must be reported.
 		return nil, api.Errorf(api.CodeConflict, "%s %s/%s is there already: choose another name, or change it with upsert", n.called, m.Metadata.Namespace, m.Metadata.Name)
 	case err == nil:
 		if err := c.May(c.Route.Permission, there); err != nil {
@@ -292,7 +292,7 @@ func (n *manifestNoun) update(ctx context.Context, c *core.Call, in *objectUpdat
 	if len(base) == 0 && m.Metadata.ResourceVersion != "" {
 		base = sameVersion(c.Before, m.Metadata.ResourceVersion)
 	}
-	// Nobody moves something out of their own reach, into that of others.
+	// A user cannot move something out of their own reach, into that of others.
 	to, err := n.changed(ctx, in.Agent, m, base, there)
 	if err != nil {
 		return nil, err
@@ -313,7 +313,7 @@ func sameVersion(copied any, version string) json.RawMessage {
 	}
 	normal, err := strict.Normal(raw)
 	if err != nil {
-		return nil // what nobody can be given cannot be what they edited
+		return nil // what no user can be given cannot be what they edited
 	}
 	return normal
 }

@@ -41,36 +41,36 @@ func commanded[T any](h *Routes, kind string, reason func(*T) string) core.Mount
 
 func (h *Routes) operationRoutes() []core.Route {
 	return append([]core.Route{
-		operation(h, "sync", "sync-application", "Bring an application to what Git says", `{"prune":true,"reason":"release 1.2"}`,
+		operation(h, "sync", "sync-application", "Sync an application", `{"prune":true,"reason":"release 1.2"}`,
 			api.PermApplicationSync, func(r *api.SyncRequest) string { return r.Reason }),
-		operation(h, "refresh", "refresh-application", "Look at Git and the cluster again", `{"hard":true}`,
+		operation(h, "refresh", "refresh-application", "Read Git and the cluster again", `{"hard":true}`,
 			api.PermApplicationView, func(*api.RefreshRequest) string { return "" }),
-		operation(h, "terminate", "terminate-operation", "End the operation under way", `{"reason":"wrong revision"}`,
+		operation(h, "terminate", "terminate-operation", "End the running operation", `{"reason":"wrong revision"}`,
 			api.PermApplicationSync, func(r *api.TerminateRequest) string { return r.Reason }),
-		operation(h, "rollback", "rollback-application", "Go back to an earlier deployment and stay there", `{"id":3,"reason":"orders are lost"}`,
+		operation(h, "rollback", "rollback-application", "Roll back to an earlier deployment, and pin it", `{"id":3,"reason":"orders are lost"}`,
 			api.PermApplicationSync, func(r *api.RollbackRequest) string { return r.Reason }),
 		operation(h, "unpin", "unpin-application", "End a rollback", `{"reason":"fixed"}`,
 			api.PermApplicationSync, func(r *api.UnpinRequest) string { return r.Reason }),
 		operation(h, "confirm", "confirm-deletion", "Confirm a sync or a deletion that waits for approval", `{"plan":"5f2b7c0d9a1e4f36"}`,
 			api.PermApplicationSync, func(r *api.ConfirmRequest) string { return r.Reason }),
-		operation(h, "restore", "restore-objects", "Bring back objects that an earlier deployment had", `{"dryRun":true}`,
+		operation(h, "restore", "restore-objects", "Restore objects of an earlier deployment", `{"dryRun":true}`,
 			api.PermApplicationSync, func(r *api.RestoreRequest) string { return r.Reason }),
 		operation(h, "revert", "revert-drift", "Revert changes made in the cluster", `{"dryRun":true}`,
 			api.PermApplicationSync, func(r *api.RevertRequest) string { return r.Reason }),
-		operation(h, "allow", "allow-drift", "Leave an object as somebody changed it, until a time",
+		operation(h, "allow", "allow-drift", "Allow the drift of an object, until a time",
 			`{"object":{"kind":"Deployment","group":"apps","name":"web"},"until":"2030-06-01T08:00:00Z"}`,
 			api.PermApplicationSync, func(r *api.AllowRequest) string { return r.Reason }),
 	}, h.bulkRoutes()...)
 }
 
 type bulkSync struct {
-	Targets []api.Target    `json:"targets" minItems:"1" maxItems:"500" doc:"Which applications"`
-	Request api.SyncRequest `json:"request,omitzero" doc:"How, for all of them"`
+	Targets []api.Target    `json:"targets" minItems:"1" maxItems:"500" doc:"Applications"`
+	Request api.SyncRequest `json:"request,omitzero" doc:"Options, for all of them"`
 }
 
 type bulkRefresh struct {
-	Targets []api.Target       `json:"targets" minItems:"1" maxItems:"500" doc:"Which applications"`
-	Request api.RefreshRequest `json:"request,omitzero" doc:"How, for all of them"`
+	Targets []api.Target       `json:"targets" minItems:"1" maxItems:"500" doc:"Applications"`
+	Request api.RefreshRequest `json:"request,omitzero" doc:"Options, for all of them"`
 }
 
 type bulkInput[T any] struct {
@@ -84,7 +84,7 @@ func (h *Routes) bulkRoutes() []core.Route {
 	route := func(verb, example string, permission api.Permission) core.Route {
 		return core.Route{
 			Method: http.MethodPost, Path: "/api/v1/applications/" + verb, Permission: permission, Access: core.Listed, Audit: "application.bulk" + verb,
-			ID: "bulk-" + verb, Summary: "The same as " + verb + " for many applications; each is allowed or refused by itself", Tag: "operations", Example: example,
+			ID: "bulk-" + verb, Summary: "The same as " + verb + " for many applications; each is allowed or refused separately", Tag: "operations", Example: example,
 		}
 	}
 	sync := route("sync", `{"targets":[{"agent":"account.prod","namespace":"argocd","name":"shop"}],"request":{"prune":true}}`, api.PermApplicationSync)

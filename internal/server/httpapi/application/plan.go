@@ -16,7 +16,7 @@ type planInput struct {
 
 // planRoute reads, although it takes the body of a sync.
 func (h *Routes) planRoute() core.Route {
-	r := h.applicationRoute("/plan", "plan-sync", "What a sync would do, in order, and what would keep it from that; nothing is changed")
+	r := h.applicationRoute("/plan", "plan-sync", "Preview a sync: its steps in order, and what would prevent it; nothing is changed")
 	r.Method, r.Reads, r.Tag, r.Example = http.MethodPost, true, "operations", `{"prune":true}`
 	type out struct{ Body api.SyncPlan }
 	r.Mount = core.Mount(core.Answer[planInput, out]{

@@ -12,8 +12,8 @@ import (
 
 type applicationPreviewInput struct {
 	item.AgentInput
-	Quick     bool `query:"quick" doc:"Check the resource and its Argo project only, while somebody types: neither repositories nor the destination are asked"`
-	Manifests bool `query:"manifests" doc:"Tell the objects as rendered, too, secrets masked"`
+	Quick     bool `query:"quick" doc:"Check the resource and its Argo project only, while a user types: neither repositories nor the destination are read"`
+	Manifests bool `query:"manifests" doc:"Include the rendered objects, secrets masked"`
 	Body      api.PreviewRequest
 }
 
@@ -28,7 +28,7 @@ type applicationPreviewOutput struct{ Body api.Preview }
 // would: it shows nothing that the caller could not deploy and see.
 func (h *ObjectRoutes) previewRoute() core.Route {
 	n := h.applicationObjects()
-	r := n.route(http.MethodPost, "/preview", "edit", "preview-application", "What an application, or a change of one, would do; nothing is written. Takes application_view as well")
+	r := n.route(http.MethodPost, "/preview", "edit", "preview-application", "Preview an application, or a change of one; nothing is written. Requires application_view as well")
 	r.Reads, r.Example = true, n.example
 	r.Mount = core.Mount(core.Answer[applicationPreviewInput, applicationPreviewOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *applicationPreviewInput) (core.Target, error) {
@@ -66,7 +66,7 @@ func (n *manifestNoun) preview(ctx context.Context, c *core.Call, in *applicatio
 	if err := c.MayBecome(to); err != nil {
 		return item.Order{}, err
 	}
-	// What is made can be seen by who may see what is there: of something new the labels are not known yet.
+	// Users who may see what is there can see what is made: of something new the labels are not known yet.
 	to.Object.Asserted = c.Found.Value == nil
 	if err := c.May(api.PermApplicationView, to); err != nil {
 		return item.Order{}, err

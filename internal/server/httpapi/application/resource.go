@@ -69,9 +69,9 @@ type resourceDelete struct {
 	ResourceInput
 	item.WaitInput
 	core.TryInput
-	Force  bool   `query:"force" doc:"Delete without waiting for its end"`
-	Orphan bool   `query:"orphan" doc:"Leave what belongs to it"`
-	Reason string `query:"reason" maxLength:"1000" doc:"Why"`
+	Force  bool   `query:"force" doc:"Delete immediately, without a grace period"`
+	Orphan bool   `query:"orphan" doc:"Leave the objects that it owns"`
+	Reason string `query:"reason" maxLength:"1000" doc:"Reason"`
 }
 
 func (h *Routes) resourceRoutes() []core.Route {

@@ -10,20 +10,20 @@ import (
 
 type revisionInput struct {
 	item.Input
-	Revision string `path:"revision" maxLength:"64" pattern:"^[0-9A-Fa-f]{40,64}$" doc:"A commit, by its whole id" example:"3f2a9c1e0b7d4c5a69788796a5b4c3d2e1f0a9b8"`
+	Revision string `path:"revision" maxLength:"64" pattern:"^[0-9A-Fa-f]{40,64}$" doc:"The full id of a commit" example:"3f2a9c1e0b7d4c5a69788796a5b4c3d2e1f0a9b8"`
 }
 
 type revisionsInput struct {
 	item.Input
-	Revision []string `query:"revision,explode" required:"true" minItems:"1" maxItems:"50" doc:"Commits, each by its whole id"`
+	Revision []string `query:"revision,explode" required:"true" minItems:"1" maxItems:"50" doc:"Full ids of commits"`
 }
 
-// revisionRoutes tell who made commits of an application's repositories.
+// revisionRoutes return the authors and messages of commits of an application's repositories.
 func (h *Routes) revisionRoutes() []core.Route {
 	order := func(in *item.Input, revisions []string) item.Order {
 		return in.Order("application.revisions", api.RevisionsRequest{Revisions: revisions})
 	}
-	one := h.applicationRoute("/revisions/{revision}", "get-revision", "Who made a commit of an application's repositories, and what for")
+	one := h.applicationRoute("/revisions/{revision}", "get-revision", "Get the author and the message of a commit of an application's repositories")
 	type oneOutput struct{ Body api.RevisionInfo }
 	one.Mount = core.Mount(core.Answer[revisionInput, oneOutput]{
 		Find: item.Application[revisionInput](h.Clusters),
@@ -38,7 +38,7 @@ func (h *Routes) revisionRoutes() []core.Route {
 			return &oneOutput{got.Items[0]}, nil
 		},
 	})
-	many := asked[api.RevisionsAnswer](h.applicationRoute("/revisions", "list-revisions", "Who made some commits of an application's repositories, and what for"), h,
+	many := asked[api.RevisionsAnswer](h.applicationRoute("/revisions", "list-revisions", "Get the authors and messages of some commits of an application's repositories"), h,
 		item.Application[revisionsInput](h.Clusters), func(in *revisionsInput) item.Order { return order(&in.Input, in.Revision) })
 	return []core.Route{one, many}
 }

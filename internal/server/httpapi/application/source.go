@@ -16,35 +16,35 @@ import (
 type SourceInput struct {
 	item.AgentInput
 	RepoURL     string `query:"repoURL" required:"true" minLength:"1" maxLength:"2000" doc:"Address of the repository, without user and password" example:"https://git.example.org/shop.git"`
-	ArgoProject string `query:"argoProject" maxLength:"253" default:"default" doc:"Argo project that the application is of, or will be: its rules count" example:"default"`
-	Namespace   string `query:"namespace" maxLength:"63" doc:"Namespace of the application; left out: that of the agent" example:"argocd"`
-	Application string `query:"application" maxLength:"253" doc:"Name of the application; left out: one that has none yet" example:"shop"`
+	ArgoProject string `query:"argoProject" maxLength:"253" default:"default" doc:"Argo project of the application, whose rules apply" example:"default"`
+	Namespace   string `query:"namespace" maxLength:"63" doc:"Namespace of the application; default: that of the agent" example:"argocd"`
+	Application string `query:"application" maxLength:"253" doc:"Name of the application; default: one without a name yet" example:"shop"`
 }
 
 type refsInput struct {
 	SourceInput
-	Type   string `query:"type" enum:"git,helm,oci" doc:"What the repository is, where the agent has no setting that says so"`
+	Type   string `query:"type" enum:"git,helm,oci" doc:"Type of the repository, if the agent has no setting for it"`
 	Search string `query:"search" maxLength:"200" doc:"Only names that contain this"`
 }
 
 type pathsInput struct {
 	SourceInput
-	Revision string `query:"revision" maxLength:"253" doc:"Branch, tag, commit or range of versions; left out: the default branch" example:"main"`
-	Path     string `query:"path" maxLength:"1000" doc:"Directory; left out: the root" example:"apps/web"`
+	Revision string `query:"revision" maxLength:"253" doc:"Branch, tag, commit or range of versions; default: the default branch" example:"main"`
+	Path     string `query:"path" maxLength:"1000" doc:"Directory; default: the root" example:"apps/web"`
 }
 
 type refsOutput struct{ Body api.RepositoryRefs }
 
 type pathsOutput struct{ Body api.RepositoryPaths }
 
-// sourceRoutes look into repositories for somebody who writes an application. Whoever may write one of a project sees what
+// sourceRoutes look into repositories for authors of applications. A user who may write one of a project sees what
 // the project permits it to deploy, by deploying it; to look into the repository they must be allowed to see repositories as
 // well. The agent asks the project before it asks the repository.
 func (h *ObjectRoutes) sourceRoutes() []core.Route {
 	route := func(path, id, summary string) core.Route {
 		return core.Route{Method: http.MethodGet, Path: "/api/v1/agents/{agent}/" + path, Permission: api.PermApplicationEdit, ID: id, Summary: summary, Tag: "repositories"}
 	}
-	refs := route("repository-refs", "repository-refs", "Branches, tags or charts of a repository that an application of an Argo project may deploy; takes repository_view as well")
+	refs := route("repository-refs", "repository-refs", "Branches, tags or charts of a repository that an application of an Argo project may deploy; requires repository_view as well")
 	refs.Mount = core.Mount(core.Answer[refsInput, refsOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *refsInput) (core.Target, error) {
 			return h.findSource(ctx, &in.SourceInput)
@@ -56,7 +56,7 @@ func (h *ObjectRoutes) sourceRoutes() []core.Route {
 			}, &out.Body)
 		},
 	})
-	paths := route("repository-paths", "repository-paths", "One directory of a repository that an application of an Argo project may deploy, and what renders it; takes repository_view as well")
+	paths := route("repository-paths", "repository-paths", "One directory of a repository that an application of an Argo project may deploy, with the tool that renders it; requires repository_view as well")
 	paths.Mount = core.Mount(core.Answer[pathsInput, pathsOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *pathsInput) (core.Target, error) {
 			return h.findSource(ctx, &in.SourceInput)
@@ -97,7 +97,7 @@ func (h *ObjectRoutes) labelsOf(ctx context.Context, in *SourceInput) map[string
 	return app.Labels
 }
 
-// look asks the agent, for whoever may see repositories where the application is. That the application may be edited was
+// look asks the agent, for users who may see repositories at the scope of the application. That the application may be edited was
 // asked before.
 func (h *ObjectRoutes) look(ctx context.Context, c *core.Call, in *SourceInput, kind agentapi.Kind, body, into any) error {
 	scope := rbac.Scope(c.Object.Scope)

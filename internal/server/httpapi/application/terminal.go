@@ -23,9 +23,9 @@ type terminalInput struct {
 	item.Input
 	PodNamespace string   `query:"podNamespace" required:"true" maxLength:"63" doc:"Namespace of the pod" example:"shop"`
 	Pod          string   `query:"pod" required:"true" maxLength:"253" doc:"Name of the pod" example:"web-0"`
-	Container    string   `query:"container" maxLength:"63" doc:"Container; the first where it is left out"`
-	Command      []string `query:"command,explode" maxItems:"50" doc:"Command and arguments; a shell where it is left out"`
-	TTY          bool     `query:"tty" default:"true" doc:"A terminal; false for bytes both ways as they are"`
+	Container    string   `query:"container" maxLength:"63" doc:"Container; default: the first"`
+	Command      []string `query:"command,explode" maxItems:"50" doc:"Command and arguments; default: a shell"`
+	TTY          bool     `query:"tty" default:"true" doc:"A terminal; false for unchanged bytes in both directions"`
 	Columns      int      `query:"columns" minimum:"1" maximum:"1000" default:"80" doc:"Width"`
 	Rows         int      `query:"rows" minimum:"1" maximum:"1000" default:"24" doc:"Height"`
 }
@@ -45,11 +45,11 @@ type size struct {
 }
 
 const (
-	// terminalTime is how long a terminal may be open, and idleTime how long nobody may type.
+	// terminalTime is how long a terminal may be open, and idleTime how long it may be idle.
 	terminalTime = 8 * time.Hour
 	idleTime     = 30 * time.Minute
 	maxFrame     = 64 << 10
-	// maxReason is how much, in bytes, is told of why one ended; the reason of a WebSocket's end holds less.
+	// maxReason is how much, in bytes, is sent of why one ended; the reason of a WebSocket's end holds less.
 	maxReason = 2000
 )
 
@@ -57,7 +57,7 @@ func (h *StreamRoutes) terminalRoute() core.Route {
 	r := core.Route{
 		Method: http.MethodGet, Path: item.ApplicationPath + "/terminal", Permission: api.PermApplicationExec, Audit: "application.terminal", Streams: true,
 		ID: "application-terminal", Tag: "resources",
-		Summary: "A shell in a container, over a WebSocket: binary frames are what is typed and shown, text frames of the client are {\"columns\":80,\"rows\":24} or {\"end\":true} for the end of the input, and the last frame of the server is text: {\"exit\":0} with the exit code, or {\"error\":\"…\",\"requestId\":\"…\"} with why it ended. A request with an Origin is told in the same way why it was refused: a page cannot read another answer",
+		Summary: "A shell in a container, over a WebSocket: binary frames are what is typed and shown, text frames of the client are {\"columns\":80,\"rows\":24} or {\"end\":true} for the end of the input, and the last frame of the server is text: {\"exit\":0} with the exit code, or {\"error\":\"…\",\"requestId\":\"…\"} with why it ended. A request with an Origin gets the reason of a refusal in the same way: a page cannot read another answer",
 	}
 	r.Mount = core.Mount(core.Answer[terminalInput, core.StreamOutput]{
 		Find: item.Application[terminalInput](h.Clusters),
@@ -121,7 +121,7 @@ func (h *StreamRoutes) upgrade(c *core.Call, hc huma.Context) (*websocket.Conn, 
 	return upgrader.Upgrade(w, r, nil)
 }
 
-// refuseTerminal tells a page why it gets no terminal: a browser shows it nothing of an answer that is no WebSocket.
+// refuseTerminal reports to a page why it gets no terminal: a browser shows it nothing of an answer that is no WebSocket.
 func (h *StreamRoutes) refuseTerminal(c *core.Call, why *core.Problem) *core.StreamOutput {
 	if c.Request.Header.Get("Origin") == "" || !c.Allowed(c.Request) || !websocket.IsWebSocketUpgrade(c.Request) {
 		return nil
@@ -132,7 +132,7 @@ func (h *StreamRoutes) refuseTerminal(c *core.Call, why *core.Problem) *core.Str
 			return
 		}
 		farewell(conn, why.Detail, c.ID)
-		_ = conn.Close() // all is said
+		_ = conn.Close() // all is sent
 	}}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 )
 
-// timelineRoute tells of an operation. What comes next only the agent knows; what was done is in the server's copy.
+// timelineRoute returns an operation. What comes next only the agent knows; what was done is in the server's copy.
 func (h *Routes) timelineRoute() core.Route {
 	r := h.applicationRoute("/operation", "get-operation", "The last or running operation of an application, step by step")
 	type out struct{ Body api.OperationTimeline }

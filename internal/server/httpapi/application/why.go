@@ -15,13 +15,13 @@ import (
 
 type whyInput struct {
 	item.Input
-	Logs bool `query:"logs" doc:"With the last lines of containers that fail; takes the permission application_logs"`
+	Logs bool `query:"logs" doc:"Include the last lines of failing containers; requires the permission application_logs"`
 }
 
 // whyRoute answers from the server's copy, so that it says why also while the agent is away. What fails in the cluster only the
 // agent knows: it is asked where an object may have something to say.
 func (h *Routes) whyRoute() core.Route {
-	r := h.applicationRoute("/why", "why-application", "Why an application is as it is, since when, and what would change that")
+	r := h.applicationRoute("/why", "why-application", "Explain the state of an application, since when, and what would change it")
 	type out struct{ Body api.Why }
 	r.Mount = core.Mount(core.Answer[whyInput, out]{
 		Find: item.Application[whyInput](h.Clusters),
@@ -60,7 +60,7 @@ func (h *Routes) findings(ctx context.Context, c *core.Call, in *whyInput, app *
 // revisionStatusRoute says at which revisions an application is: from the server's copy, and where its branches are from the
 // agent.
 func (h *Routes) revisionStatusRoute() core.Route {
-	r := h.applicationRoute("/revision-status", "revision-status", "Where the branches of an application are, and what was compared, deployed and pinned")
+	r := h.applicationRoute("/revision-status", "revision-status", "Get the tips of the branches of an application, and the compared, deployed and pinned revisions")
 	type out struct{ Body api.RevisionStatus }
 	r.Mount = core.Mount(core.Answer[item.Input, out]{
 		Find: item.Application[item.Input](h.Clusters),
@@ -98,7 +98,7 @@ func (h *Routes) why(ctx context.Context, c *core.Call, in *whyInput) (api.Why, 
 	if facts.Project, facts.ProjectError, err = h.projectOf(ctx, c, agent, app); err != nil {
 		warnings = append(warnings, "sync windows are not looked at: "+core.NewProblem(err, c.ID).Detail)
 	}
-	if !detail.AgentAway { // else the absence is told
+	if !detail.AgentAway { // otherwise the absence is reported
 		found, unseen := h.findings(ctx, c, in, app)
 		facts.Findings, warnings = found, append(warnings, unseen...)
 	}
@@ -136,7 +136,7 @@ func known(c *core.Call) (*api.ApplicationDetail, *v1alpha1.Application, error) 
 func absence(detail *api.ApplicationDetail) []string {
 	switch {
 	case !detail.StaleSince.IsZero():
-		return []string{"the agent does not tell of the application any more since " + detail.StaleSince.UTC().Format(time.RFC3339) +
+		return []string{"the agent no longer reports the application since " + detail.StaleSince.UTC().Format(time.RFC3339) +
 			": it was deleted, or its namespace is not looked at; this is what was known last"}
 	case detail.AgentAway:
 		return []string{"agent " + detail.Agent + " is away: this is its last report, of " + detail.AsOf.UTC().Format(time.RFC3339)}
@@ -144,7 +144,7 @@ func absence(detail *api.ApplicationDetail) []string {
 	return nil
 }
 
-// projectOf reads the rules of an application's project, for who may see the project. What it inherits from others is not
+// projectOf reads the rules of an application's project, for users who may see the project. What it inherits from others is not
 // known here; the agent says in a condition what that holds.
 func (h *Routes) projectOf(ctx context.Context, c *core.Call, agent api.Agent, app *v1alpha1.Application) (rules *project.Rules, wrong, err error) {
 	name, namespace := app.Spec.ProjectName(), agent.Status.Namespace

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
-// Call is one request on its way through the wrapper.
+// Call is one request in the wrapper.
 type Call struct {
 	*Core
 	Route  *Route
@@ -38,7 +38,7 @@ type Call struct {
 	Before any
 	After  any
 	Reason string
-	// Told is what went wrong where the answer, which is no error, tells it already.
+	// Told is what went wrong if the answer, which is no error, contains it already.
 	Told error
 	// Quiet is a change that was not made: a dry run that nothing refused.
 	Quiet bool
@@ -56,7 +56,7 @@ type Target struct {
 	Object rbac.Object
 	// Value is what the object is now, for the handler and the audit; nil for one that is to be made.
 	Value any
-	// Unseen is what somebody is told who may not see it, where it was not asked for by its own id: the same as where it is
+	// Unseen is the answer to users who may not see it, if it was not requested by its own id: the same as where it is
 	// not there.
 	Unseen error
 	// There is the Argo project of what is there, as the server's copy has it; "" where that is not known or not one.
@@ -81,7 +81,7 @@ func (c *Call) May(want api.Permission, t Target) error {
 		}
 		return NotFound(string(t.Object.Type), t.Object.ID)
 	}
-	return api.Errorf(api.CodeForbidden, "you may not do this (%s): %s; ask somebody who may edit bindings there", want, decision.Why)
+	return api.Errorf(api.CodeForbidden, "you may not do this (%s): %s; ask an administrator of bindings there", want, decision.Why)
 }
 
 // MayBecome says whether the caller may make of what was found something else. Where it belongs elsewhere then, it takes the
@@ -163,7 +163,7 @@ func (c *Call) authorise(find func() (Target, error)) error {
 	case Listed:
 		c.Visible = c.Policy.Filter(c.Who.Subject, c.Route.Permission)
 		if c.Visible.Nothing() {
-			return api.Errorf(api.CodeForbidden, "nothing gives you %s: ask somebody who may edit bindings for a role with it", c.Route.Permission)
+			return api.Errorf(api.CodeForbidden, "nothing gives you %s: ask an administrator of bindings for a role with it", c.Route.Permission)
 		}
 		return nil
 	case Addressed:
@@ -176,8 +176,8 @@ func (c *Call) authorise(find func() (Target, error)) error {
 	return c.May(c.Route.Permission, t)
 }
 
-// record writes the audit entry of a request that changes something. A change that could not be recorded is told as an
-// error: the caller must not believe that all is well.
+// record writes the audit entry of a request that changes something. A change that could not be recorded is reported
+// as an error: the caller must not believe that all is well.
 func (c *Call) record(ctx context.Context, failure error) error {
 	if c.Route.Audit == "" || c.replays || c.Quiet && failure == nil {
 		return failure
@@ -192,7 +192,7 @@ func (c *Call) record(ctx context.Context, failure error) error {
 	return failure
 }
 
-// Tell writes an entry into the audit, also where the client has gone. An error is in the log as well.
+// Tell writes an entry into the audit log, also where the client has gone. An error is in the log as well.
 func (c *Call) Tell(ctx context.Context, entry api.AuditEntry) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
@@ -221,7 +221,7 @@ func (c *Call) attempted() api.Ref {
 	return out
 }
 
-// Entry is what the audit is told of a call that failed with that error, or with nil did not.
+// Entry is the audit entry of a call that failed with that error, or with nil did not.
 func (c *Call) Entry(failure error) api.AuditEntry {
 	entry := api.AuditEntry{
 		At: c.Now().UTC(), Actor: c.Who.Principal, IP: c.Client.IP, UserAgent: c.Client.UserAgent, RequestID: c.ID,
@@ -261,7 +261,7 @@ func document(v any) json.RawMessage {
 // maxData is how much of an object an event carries.
 const maxData = 16 << 10
 
-// Changed tells who looks that something is different now.
+// Changed notifies readers that something is different now.
 func (c *Call) Changed(ctx context.Context, ref api.Ref, labels map[string]string, what string, value any) {
 	var data json.RawMessage
 	if value != nil {
@@ -274,7 +274,7 @@ func (c *Call) Changed(ctx context.Context, ref api.Ref, labels map[string]strin
 	})
 }
 
-// Missing is an error of the store as the caller is told it: what is not there is not found.
+// Missing is an error of the store as the caller gets it: what is not there is not found.
 func Missing(err error, kind, id string) error {
 	if api.CodeOf(err) == api.CodeNotFound {
 		return NotFound(kind, id)
@@ -290,7 +290,7 @@ func Allow(d rbac.Decision) error {
 	return api.Errorf(api.CodeForbidden, "you may not do this: %s", d.Why)
 }
 
-// MaxToldName is how much of a name that nobody has looked at is told.
+// MaxToldName is how much of an unchecked name is shown.
 const MaxToldName = 253
 
 // Finder finds an object of a type by its id, as one that rights are asked for.

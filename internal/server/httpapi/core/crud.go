@@ -35,10 +35,10 @@ type Noun[T any, P entity[T]] struct {
 // PageInput says which part of a list is wanted, and in which order. Its fields are parameters: the decoder sees only what is
 // exported.
 type PageInput struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many at most"`
-	Cursor string `query:"cursor" maxLength:"2000" doc:"nextCursor of the page before"`
-	Page   int    `query:"page" minimum:"1" maximum:"100000" doc:"Number of the page, from 1: another way than the cursor"`
-	Sort   string `query:"sort" maxLength:"64" doc:"Field to sort by, with - before it the other way round" example:"-updatedAt"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number"`
+	Cursor string `query:"cursor" maxLength:"2000" doc:"nextCursor of the previous page"`
+	Page   int    `query:"page" minimum:"1" maximum:"100000" doc:"Number of the page, from 1, instead of the cursor"`
+	Sort   string `query:"sort" maxLength:"64" doc:"Field to sort by, with - before it in reverse order" example:"-updatedAt"`
 }
 
 // Put puts them into the options of a list.
@@ -53,9 +53,9 @@ func (in *PageInput) Put(out *api.ListOptions) error {
 // SelectInput says what is wanted of what has a scope and labels. Its fields are parameters: the decoder sees only what is
 // exported.
 type SelectInput struct {
-	Search string   `query:"search" maxLength:"200" doc:"Text that name, display name or description contain"`
-	Scope  string   `query:"scope" maxLength:"140" doc:"Only what is of this scope or inside it" example:"org.acme"`
-	Label  []string `query:"label,explode" maxItems:"20" doc:"Only what has this label, key=value or key; several for all of them" example:"[\"team=shop\"]"`
+	Search string   `query:"search" maxLength:"200" doc:"Text in name, display name or description"`
+	Scope  string   `query:"scope" maxLength:"140" doc:"Only objects in this scope or below it" example:"org.acme"`
+	Label  []string `query:"label,explode" maxItems:"20" doc:"Only objects with this label, key=value or key; several must all match" example:"[\"team=shop\"]"`
 }
 
 // Selection is it as options of a list.
@@ -103,7 +103,7 @@ type IDInput struct {
 
 // TryInput asks to change nothing. Its fields are parameters: the decoder sees only what is exported.
 type TryInput struct {
-	DryRun bool `query:"dryRun" doc:"Check everything and change nothing"`
+	DryRun bool `query:"dryRun" doc:"Only validate, and change nothing"`
 }
 
 // IDTryInput names an entity, and may ask to change nothing. Its fields are parameters: the decoder sees only what is exported.
@@ -121,8 +121,8 @@ type CreateInput[T any] struct {
 type updateInput[T any] struct {
 	IDInput
 	TryInput
-	Upsert  bool   `query:"upsert" doc:"Make it where it is not there"`
-	IfMatch string `header:"If-Match" maxLength:"64" doc:"ETag that was read: another way to give the version" example:"\"3\""`
+	Upsert  bool   `query:"upsert" doc:"Create it if it does not exist"`
+	IfMatch string `header:"If-Match" maxLength:"64" doc:"ETag that was read, instead of the version" example:"\"3\""`
 	Body    T
 }
 
@@ -130,7 +130,7 @@ type updateInput[T any] struct {
 type DeleteInput struct {
 	IDInput
 	TryInput
-	Force   bool   `query:"force" doc:"Delete it although something refers to it; the references go too"`
+	Force   bool   `query:"force" doc:"Delete it although other objects refer to it; these are deleted too"`
 	IfMatch string `header:"If-Match" maxLength:"64" doc:"ETag that was read"`
 }
 
@@ -276,8 +276,16 @@ func PageOf[T any](page api.Page[T]) *PageOutput[T] {
 	return &PageOutput[T]{Body: page}
 }
 
+// Article is a name with its article.
+func Article(name string) string {
+	if strings.ContainsRune("AEIOaeio", rune(name[0])) {
+		return "an " + name
+	}
+	return "a " + name
+}
+
 func (n *Noun[T, P]) get() Route {
-	r := n.route(http.MethodGet, "view", "get-"+n.name(), "Get a "+n.Called)
+	r := n.route(http.MethodGet, "view", "get-"+n.name(), "Get "+Article(n.Called))
 	r.Mount = Mount(Answer[IDInput, Output[T]]{
 		Find: func(ctx context.Context, _ *Call, in *IDInput) (Target, error) { return n.Find(ctx, in.ID) },
 		Do: func(_ context.Context, c *Call, _ *IDInput) (*Output[T], error) {
@@ -290,7 +298,7 @@ func (n *Noun[T, P]) get() Route {
 
 // Create is the route that makes one.
 func (n *Noun[T, P]) Create() Route {
-	r := n.route(http.MethodPost, "edit", "create-"+n.name(), "Create a "+n.Called)
+	r := n.route(http.MethodPost, "edit", "create-"+n.name(), "Create "+Article(n.Called))
 	r.Audit, r.Example = n.name()+".create", n.Example
 	r.Mount = Mount(Answer[CreateInput[T], Output[T]]{
 		Find: func(_ context.Context, _ *Call, in *CreateInput[T]) (Target, error) { return n.Fresh(&in.Body) },
@@ -322,7 +330,7 @@ func (n *Noun[T, P]) Make(ctx context.Context, c *Call, v T, dry bool) (*Output[
 	return n.done(ctx, c, made), nil
 }
 
-// done tells of what was stored.
+// done reports what was stored.
 func (n *Noun[T, P]) done(ctx context.Context, c *Call, v T) *Output[T] {
 	m := P(&v).Base()
 	c.After = &v
@@ -332,7 +340,7 @@ func (n *Noun[T, P]) done(ctx context.Context, c *Call, v T) *Output[T] {
 }
 
 func (n *Noun[T, P]) update() Route {
-	r := n.route(http.MethodPut, "edit", "update-"+n.name(), "Change a "+n.Called+", or make it with upsert")
+	r := n.route(http.MethodPut, "edit", "update-"+n.name(), "Change "+Article(n.Called)+", or make it with upsert")
 	r.Audit, r.Example = n.name()+".update", n.Example
 	r.Mount = Mount(Answer[updateInput[T], Output[T]]{
 		Find: func(ctx context.Context, _ *Call, in *updateInput[T]) (Target, error) {
@@ -373,7 +381,7 @@ func (n *Noun[T, P]) change(ctx context.Context, c *Call, in *updateInput[T]) (*
 	if err := CheckLabels(m.Labels); err != nil {
 		return nil, err
 	}
-	// Nobody moves something out of their own reach, into that of others.
+	// A user cannot move something out of their own reach, into that of others.
 	if err := c.MayBecome(Target{Object: n.object(after)}); err != nil {
 		return nil, err
 	}
@@ -399,7 +407,7 @@ func stale(what, id string, asked, present int64) error {
 
 // Remove is the route that deletes one.
 func (n *Noun[T, P]) Remove() Route {
-	r := n.route(http.MethodDelete, "delete", "delete-"+n.name(), "Delete a "+n.Called)
+	r := n.route(http.MethodDelete, "delete", "delete-"+n.name(), "Delete "+Article(n.Called))
 	r.Audit = n.name() + ".delete"
 	r.Mount = Mount(Answer[DeleteInput, NoOutput]{
 		Find: func(ctx context.Context, _ *Call, in *DeleteInput) (Target, error) { return n.Find(ctx, in.ID) },

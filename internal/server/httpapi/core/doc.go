@@ -1,3 +1,3 @@
-// Package core takes requests as far as the routes of nouns: who asks, what for, how often and with which rights, and what
-// the audit is told of it. A route is a row with its permission and its audit verb; a noun brings rows.
+// Package core takes requests as far as the routes of nouns: the caller, the request, rates and rights, and the audit
+// entry. A route is a row with its permission and its audit verb; a noun brings rows.
 package core

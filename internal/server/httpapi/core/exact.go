@@ -39,15 +39,15 @@ func checkHeaders(header http.Header) error {
 	return nil
 }
 
-// checkCoding refuses a body that is said to be packed or in another character set: it is read as it is, and somebody on its
-// way could have judged it as something else.
+// checkCoding refuses a body that is declared as packed or in another character set: it is read as it is, and a proxy could
+// have judged it as something else.
 func checkCoding(header http.Header) error {
 	if coding := header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return &api.Error{Code: api.CodeInvalid, Field: "header.Content-Encoding", Message: "the body is said to be packed: send it as it is, without Content-Encoding"}
+		return &api.Error{Code: api.CodeInvalid, Field: "header.Content-Encoding", Message: "the body is declared as packed: send it unpacked, without Content-Encoding"}
 	}
 	_, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
 	if err == nil && parameters["charset"] != "" && !strings.EqualFold(parameters["charset"], "utf-8") {
-		return &api.Error{Code: api.CodeInvalid, Field: "header.Content-Type", Message: "the body is said to be in another character set than UTF-8: send it in UTF-8"}
+		return &api.Error{Code: api.CodeInvalid, Field: "header.Content-Type", Message: "the body is declared to be in another character set than UTF-8: send it in UTF-8"}
 	}
 	return nil
 }

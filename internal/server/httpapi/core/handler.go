@@ -48,13 +48,13 @@ type Base struct {
 	AllowedOrigins []string
 	Limits         Limits
 	// FingerprintKey is a secret of at least 32 bytes that is not in the database, the same at every server of an
-	// installation: what is kept to tell requests apart is keyed with it.
+	// installation: what is kept to distinguish requests is keyed with it.
 	FingerprintKey []byte
 	// Pages are the user interface; nil for none.
 	Pages Pages
-	// Metrics answers GET /metrics, to who may see the settings; nil for none.
+	// Metrics answers GET /metrics, to users who may see the settings; nil for none.
 	Metrics http.Handler
-	// Observe is told of every finished request; nil for nobody.
+	// Observe is called for every finished request; nil for none.
 	Observe func(route string, status int, took time.Duration)
 	// Tracer makes spans; nil for none. TrustTraces lets callers decide which of their traces are kept.
 	Tracer      *trace.Tracer
@@ -199,7 +199,7 @@ func (h *Core) protect(next http.Handler) http.Handler {
 	})
 }
 
-// Route finds who answers, and answers itself where nobody does.
+// Route finds the handler, and answers itself without one.
 func (h *Core) route(w http.ResponseWriter, r *http.Request) {
 	_, pattern := h.mux.Handler(r)
 	if pattern == "" {
@@ -228,7 +228,7 @@ func (v *verdict) Header() http.Header         { return v.header }
 func (v *verdict) Write(b []byte) (int, error) { return len(b), nil }
 func (v *verdict) WriteHeader(int)             {}
 
-// serve is the wrapper of a route: who asks, how often, with what, and once.
+// serve is the wrapper of a route: caller, rate, content, and once.
 func (h *Core) serve(route *Route, w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
 	c := &Call{Core: h, Route: route, ID: requestID(r.Context()), Client: h.client(r)}
 	refuse := func(err error) { c.refuse(w, err) }
@@ -285,7 +285,7 @@ func (c *Call) refuse(w http.ResponseWriter, err error) {
 
 // Identify finds out who asks and what the rules are.
 func (h *Core) identify(c *Call, r *http.Request) error {
-	// An allowed origin is one of the pages of others all the same: what the browser keeps for ours is not theirs.
+	// An allowed origin is still one of the pages of others: what the browser keeps for ours is not theirs.
 	if r.Header.Get("Authorization") == "" && h.foreign(r) {
 		return api.Errorf(api.CodeUnauthenticated, "a page of another origin needs a token: send it as Authorization: Bearer slp_…")
 	}
@@ -297,7 +297,7 @@ func (h *Core) identify(c *Call, r *http.Request) error {
 		return err
 	}
 	if c.Who.MustChangePassword && !c.Route.Unsettled {
-		return api.Errorf(api.CodeForbidden, "your password was chosen by somebody else: choose your own first, with POST /api/v1/session/password or `slipway password`")
+		return api.Errorf(api.CodeForbidden, "your password was set for you: choose your own first, with POST /api/v1/session/password or `slipway password`")
 	}
 	if c.Policy, err = h.cfg.Policies.Policy(r.Context()); err != nil {
 		return fmt.Errorf("read policy: %w", err)
@@ -305,7 +305,7 @@ func (h *Core) identify(c *Call, r *http.Request) error {
 	return nil
 }
 
-// readBody reads the body within its limit of size. Whoever serves sets the deadline, which is an error of the body.
+// readBody reads the body within its limit of size. The server sets the deadline, which is an error of the body.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody || r.Header.Get("Upgrade") != "" {
 		return nil, nil

@@ -34,7 +34,7 @@ func (h *Core) once(w http.ResponseWriter, r *http.Request, c *Call, key string,
 		return err
 	}
 	if kept != nil {
-		// What was answered then is told to who may still ask for it.
+		// The earlier answer is returned to a caller who may still request it.
 		c.kept = true
 		now := &held{header: http.Header{}}
 		if next(now, r); !c.replays {
@@ -118,8 +118,8 @@ func replay(w http.ResponseWriter, kept *Kept) error {
 	return nil
 }
 
-// fingerprint tells requests apart. A body may hold a password: without the key, which is not in the database, nobody
-// Who reads that can try passwords against it.
+// fingerprint distinguishes requests. A body may hold a password: without the key, which is not in the database, a
+// reader of it cannot try passwords against it.
 func (h *Core) fingerprint(parts ...string) string {
 	return combined(hmac.New(sha256.New, h.cfg.FingerprintKey), parts)
 }

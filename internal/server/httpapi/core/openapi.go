@@ -22,8 +22,8 @@ func description() huma.Config {
 			Info: &huma.Info{
 				Title: "Slipway", Version: "v1",
 				Description: "The control plane of Slipway. Sign in with POST /api/v1/session, or send a token as `Authorization: Bearer slp_…`. " +
-					"Errors are application/problem+json: `code` is for programs, `detail` says what to do next. " +
-					"Lists are read on with `nextCursor`. A POST with an Idempotency-Key is done once, and answered alike for 24 hours.",
+					"Errors are application/problem+json: `code` is for programs, `detail` contains the next step. " +
+					"Read the next page of a list with `nextCursor`. A POST with an Idempotency-Key is executed once, and gets the same answer for 24 hours.",
 			},
 			Servers: []*huma.Server{{URL: "/", Description: "This server"}},
 			Components: &huma.Components{

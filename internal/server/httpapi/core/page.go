@@ -46,7 +46,7 @@ func (h *Core) readyz(w http.ResponseWriter, r *http.Request) {
 	h.healthz(w, r)
 }
 
-// metrics tells counts of all agents and applications: to who may see the settings of the server, with a token.
+// metrics returns counts of all agents and applications: to users who may see the settings of the server, with a token.
 func (h *Core) metrics(w http.ResponseWriter, r *http.Request) {
 	route := &Route{Method: http.MethodGet, Path: "/metrics", Permission: api.PermSettingView}
 	c := &Call{Core: h, Route: route, ID: requestID(r.Context()), Client: h.client(r), Request: r}

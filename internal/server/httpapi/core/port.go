@@ -26,13 +26,13 @@ type Entities[T any] interface {
 	Delete(ctx context.Context, id string, options api.DeleteOptions) error
 }
 
-// Identity is who asks.
+// Identity is the caller.
 type Identity = authn.Identity
 
 // Client is where a request comes from.
 type Client = authn.Client
 
-// Authn knows who asks.
+// Authn authenticates callers.
 type Authn interface {
 	// Identify reads the session or the bearer token of a request.
 	Identify(*http.Request) (Identity, error)
@@ -49,7 +49,7 @@ type Authn interface {
 // Policies gives the rules of now.
 type Policies interface {
 	Policy(context.Context) (*rbac.Policy, error)
-	// GroupsOf are the ids of the groups of somebody else, to answer what they may do.
+	// GroupsOf are the ids of the groups of another user, to answer what they may do.
 	GroupsOf(context.Context, api.Principal) ([]string, error)
 }
 
@@ -65,7 +65,7 @@ type Events interface {
 	// Subscribe gives what comes after the event with that id; from now on where it is empty. Where what is between was
 	// lost, the first is an api.EventReset. The channel ends with the context.
 	Subscribe(ctx context.Context, after string) (<-chan api.Event, error)
-	// Publish tells all that subscribe, at every server. The id is given to it.
+	// Publish notifies all subscribers, at every server. The id is given to it.
 	Publish(context.Context, api.Event)
 }
 
@@ -75,7 +75,7 @@ type Keeper interface {
 	SetSettings(context.Context, api.Settings) (api.Settings, error)
 	Overview(ctx context.Context, agents, applications, clusters, repositories rbac.Filter) (api.Overview, error)
 	// Claim takes an idempotency key, or gives what was kept for it. A key that is taken and has no answer yet is a
-	// conflict, and so is one that was taken for another request: fingerprint tells them apart.
+	// conflict, and so is one that was taken for another request: fingerprint distinguishes them.
 	Claim(ctx context.Context, key, fingerprint string, until time.Time) (*Kept, error)
 	Keep(ctx context.Context, key string, answer Kept) error
 	// Release gives a key back whose request came to nothing.

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/trace"
 )
 
-// Problem is an api.Problem on its way to the client.
+// Problem is an api.Problem for the client.
 type Problem struct {
 	api.Problem
 	retryAfter int
@@ -28,7 +28,7 @@ func (p *Problem) GetStatus() int { return p.Status }
 // ContentType is that of problems.
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
-// GetHeaders tells when to try again.
+// GetHeaders returns when to retry.
 func (p *Problem) GetHeaders() http.Header {
 	if p.retryAfter <= 0 {
 		return nil
@@ -36,7 +36,7 @@ func (p *Problem) GetHeaders() http.Header {
 	return http.Header{"Retry-After": {strconv.Itoa(p.retryAfter)}}
 }
 
-// NewProblem makes what the client is told of an error. What has no code is not told.
+// NewProblem makes the client's view of an error. What has no code is not shown.
 func NewProblem(err error, requestID string) *Problem {
 	var ready *Problem
 	if errors.As(err, &ready) {
@@ -44,7 +44,7 @@ func NewProblem(err error, requestID string) *Problem {
 	}
 	e := &api.Error{
 		Code:    api.CodeInternal,
-		Message: "internal error: try again, and give the request id to whoever runs the server, who finds the cause in its log",
+		Message: "internal error: try again, and give the request id to the operator of the server; its log has the cause",
 	}
 	var known *api.Error
 	if errors.As(err, &known) {
@@ -61,7 +61,7 @@ func NewProblem(err error, requestID string) *Problem {
 	return out
 }
 
-// Untold reports whether an error says more than its reader is told of it: that goes to the log. What has no code is a fault
+// Untold reports whether an error contains more than its reader gets: that goes to the log. What has no code is a fault
 // of ours; what has to come back first has a cause at times.
 func Untold(err error) bool {
 	switch api.CodeOf(err) {
@@ -105,5 +105,5 @@ func WriteProblem(w http.ResponseWriter, err error, requestID string) {
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p.Problem) // nobody is left to tell
+	_ = json.NewEncoder(w).Encode(p.Problem) // no client is left
 }

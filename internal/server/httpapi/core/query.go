@@ -31,9 +31,8 @@ func queryNames(op *huma.Operation) (all, lists []string) {
 	return all, lists
 }
 
-// checkQuery refuses what the route does not know, and what comes twice where one counts: a filter with a slip of the pen
-// would let everything pass, and who
-// deletes with a dryRun that is spelled wrong would delete.
+// checkQuery refuses what the route does not know, and what comes twice where one counts: a misspelled filter would let
+// everything pass, and a deletion with a misspelled dryRun would delete.
 func (r *Route) checkQuery(raw string) error {
 	if r.Returns || raw == "" {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/address"
 )
 
-// Limits is how often somebody may ask. What is zero has a default.
+// Limits is how often a caller may send requests. What is zero has a default.
 type Limits struct {
 	// PerSecond and Burst are for each user or service account: 50 and 200.
 	PerSecond float64
@@ -44,10 +44,10 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// maxBuckets bounds the memory; who was seen longest ago is forgotten first.
+// maxBuckets bounds the memory; the one that was seen longest ago is forgotten first.
 const maxBuckets = 10000
 
-// limiter holds a bucket for everybody who asked lately.
+// limiter holds a bucket for every recent caller.
 type limiter struct {
 	limits Limits
 	now    func() time.Time
@@ -55,11 +55,11 @@ type limiter struct {
 	mu      sync.Mutex
 	buckets map[string]*list.Element
 	order   *list.List
-	// watching is how many streams of events everybody has open.
+	// watching is how many streams of events each caller has open.
 	watching map[api.Principal]int
 }
 
-// maxWatching is how many streams (events, logs, terminals, trees) somebody may have open: one must not take the place of all.
+// maxWatching is how many streams (events, logs, terminals, trees) a caller may have open: one must not take the place of all.
 const maxWatching = 100
 
 // Open counts a stream, until what it gives is called.
@@ -88,7 +88,7 @@ func newLimiter(l Limits, now func() time.Time) *limiter {
 	return &limiter{limits: l.withDefaults(), now: now, buckets: map[string]*list.Element{}, order: list.New(), watching: map[api.Principal]int{}}
 }
 
-// address counts a request from an address, or from the network that whoever has the address has all of. Trying to come
+// address counts a request from an address, or from its network, if its owner has all of that. Trying to come
 // in counts apart, and so does beginning to, which keeps a row for a while.
 func (l *limiter) address(ip string, route *Route) error {
 	ip = address.Network(ip)
@@ -130,5 +130,5 @@ func (l *limiter) take(key string, perSecond float64, burst int) error {
 		return nil
 	}
 	wait := max(1, int(1/perSecond+0.999))
-	return &api.Error{Code: api.CodeTooMany, Message: "too many requests: wait as long as Retry-After says and try again", RetryAfter: wait}
+	return &api.Error{Code: api.CodeTooMany, Message: "too many requests: wait for the time in Retry-After and try again", RetryAfter: wait}
 }

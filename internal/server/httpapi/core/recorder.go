@@ -58,5 +58,5 @@ func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 func writeStatus(w http.ResponseWriter, p *Problem) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p.Problem) // nobody is left to tell
+	_ = json.NewEncoder(w).Encode(p.Problem) // no client is left
 }

@@ -19,9 +19,9 @@ const (
 	Addressed Access = iota
 	// Listed needs the permission for anything at all, and shows or does only what it is held for.
 	Listed
-	// SignedIn needs somebody, whoever it is: it is about themselves.
+	// SignedIn needs any caller: it is about themselves.
 	SignedIn
-	// Public needs nobody.
+	// Public needs no caller.
 	Public
 )
 
@@ -45,11 +45,11 @@ type Route struct {
 	Method, Path string
 	Permission   api.Permission
 	Access       Access
-	// Own is what a limited token needs, at the account, for a route of SignedIn; Within says instead that the handler asks itself
-	// what the token may. A route with neither is for no limited token.
+	// Own is what a limited token needs, at the account, for a route of SignedIn; Within says instead that the handler asks
+	// itself what the token may. A route with neither is for no limited token.
 	Own    api.Permission
 	Within bool
-	// Audit is the action that the audit is told of; "" for what changes nothing.
+	// Audit is the action in the audit log; "" for what changes nothing.
 	Audit string
 	// ID names the operation for programs, Summary for people, Tag its noun.
 	ID, Summary, Tag string
@@ -59,13 +59,13 @@ type Route struct {
 	Reads bool
 	// Secret answers are never kept for an idempotency key.
 	Secret bool
-	// Unsettled routes are also for who has to choose a password first.
+	// Unsettled routes are also for users who must choose a password first.
 	Unsettled bool
-	// Begins to sign somebody in: how often an address may is limited, as it is for signing in.
+	// Begins a sign-in: how often an address may is limited, as it is for signing in.
 	Begins bool
 	// Streams last as long as both ends like.
 	Streams bool
-	// Returns somebody that another server sends here, with parameters of its own beside those that count (RFC 6749, 4.1.2).
+	// Returns a user whom another server sends here, with parameters of its own beside the known ones (RFC 6749, 4.1.2).
 	Returns bool
 
 	Mount Mounter
@@ -150,20 +150,20 @@ func (r *Route) operation() huma.Operation {
 func (r *Route) description() string {
 	switch r.Access {
 	case Addressed:
-		return "Takes the permission `" + string(r.Permission) + "` for the object."
+		return "Requires the permission `" + string(r.Permission) + "` for the object."
 	case Listed:
-		return "Takes the permission `" + string(r.Permission) + "` somewhere, and counts only for objects that it is held for."
+		return "Requires the permission `" + string(r.Permission) + "` in some scope, and returns only objects for which the caller has it."
 	case SignedIn:
 		switch {
 		case r.Within:
-			return "Takes a session or a token, and no permission. A token with limits reaches only what is within them."
+			return "Requires a session or a token, and no permission. A limited token reaches only objects within its limits."
 		case r.Own != "":
-			return "Takes a session or a token, and no permission. A token with limits needs `" + string(r.Own) + "` for the account among them."
+			return "Requires a session or a token, and no permission. A limited token needs `" + string(r.Own) + "` for the account."
 		}
-		return "Takes a session, or a token without limits, and no permission."
+		return "Requires a session, or an unlimited token, and no permission."
 	case Public:
 	}
-	return "Takes no session and no token."
+	return "Requires no session and no token."
 }
 
 // problems are the statuses of errors that a client has to expect.

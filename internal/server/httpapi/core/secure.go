@@ -75,7 +75,7 @@ func (h *Core) Allowed(r *http.Request) bool {
 	if ours, err := originOf(h.cfg.PublicURL); err == nil && origin == ours {
 		return true
 	}
-	// Where browsers come by TLS, a page without it was written by anybody who is on the way.
+	// Where browsers come by TLS, a page without it may be written by an attacker on the network.
 	u, err := url.Parse(origin)
 	return err == nil && u.Host != "" && u.Host == r.Host && (u.Scheme == "https" || u.Scheme == "http" && !h.secure(r))
 }

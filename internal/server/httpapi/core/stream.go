@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// guardTime is how often it is checked that who reads a stream still may.
+	// guardTime is how often it is checked that the reader of a stream still may.
 	guardTime = 5 * time.Second
 	// BeatTime is how often a stream with nothing to say shows that it lives, so that proxies leave it open.
 	BeatTime = 15 * time.Second
@@ -57,7 +57,7 @@ func (c *Call) Guard(ctx context.Context, still func(*Call) bool) (context.Conte
 	return ctx, cancel
 }
 
-// Unchanged says, in the middle of a long answer, why it cannot go on: who reads it has signed out, or may see something else
+// Unchanged says, in the middle of a long answer, why it cannot go on: its reader has signed out, or may see something else
 // than at its beginning.
 func (c *Call) Unchanged(ctx context.Context) error {
 	who, err := c.cfg.Authn.Identify(c.Request)
@@ -69,7 +69,7 @@ func (c *Call) Unchanged(ctx context.Context) error {
 		return fmt.Errorf("read policy: %w", err)
 	}
 	if who.MustChangePassword || !reflect.DeepEqual(policy.Filter(who.Subject, c.Route.Permission), c.Visible) {
-		return api.Errorf(api.CodeForbidden, "what may be seen has changed meanwhile: ask again")
+		return api.Errorf(api.CodeForbidden, "your permissions have changed in the meantime: send the request again")
 	}
 	return nil
 }

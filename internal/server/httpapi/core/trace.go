@@ -14,7 +14,7 @@ type requestSpan struct {
 	method string
 }
 
-// traced puts a request into the trace that it names, or into one of its own, and tells the caller. Only the API is
+// traced puts a request into the trace that it names, or into one of its own, and returns it to the caller. Only the API is
 // traced: pages and probes are not worth it.
 func (h *Core) traced(answer http.Header, r *http.Request) (*http.Request, requestSpan) {
 	if !strings.HasPrefix(r.URL.Path, "/api/") {

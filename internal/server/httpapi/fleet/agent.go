@@ -73,7 +73,7 @@ func (h *AgentRoutes) mayHost(c *core.Call, a *api.Agent) error {
 func (h *AgentRoutes) agentRoutes() []core.Route {
 	n := h.agents()
 	create := n.Create()
-	create.Secret, create.Summary = true, "Create an agent and a token that registers it; the token is said once"
+	create.Secret, create.Summary = true, "Create an agent and a token that registers it; the token is shown only once"
 	create.Mount = core.Mount(core.Answer[core.CreateInput[api.Agent], registrationOutput]{
 		Find: func(_ context.Context, _ *core.Call, in *core.CreateInput[api.Agent]) (core.Target, error) {
 			return n.Fresh(&in.Body)
@@ -91,14 +91,14 @@ func (h *AgentRoutes) agentRoutes() []core.Route {
 		return n.Find(ctx, in.ID)
 	}
 
-	register := agentRow(http.MethodPost, "/registration", "agent.register", "register-agent", "Make a new registration token; the agent's present key counts until it is used", api.PermAgentEdit)
+	register := agentRow(http.MethodPost, "/registration", "agent.register", "register-agent", "Create a new registration token; the agent's present key is valid until the token is used", api.PermAgentEdit)
 	register.Secret = true
 	register.Mount = core.Mount(core.Answer[core.IDInput, registrationOutput]{Find: find, Do: func(ctx context.Context, c *core.Call, _ *core.IDInput) (*registrationOutput, error) {
 		a, _ := c.Before.(*api.Agent)
 		c.Before = nil
 		return h.register(ctx, *a)
 	}})
-	rotate := agentRow(http.MethodPost, "/rotate", "agent.rotate", "rotate-agent", "Have the agent make a new key pair", api.PermAgentEdit)
+	rotate := agentRow(http.MethodPost, "/rotate", "agent.rotate", "rotate-agent", "Rotate the keys of an agent", api.PermAgentEdit)
 	type rotateInput struct {
 		core.IDInput
 		item.WaitInput
@@ -112,7 +112,7 @@ func (h *AgentRoutes) agentRoutes() []core.Route {
 			return h.Orders.Command(ctx, c, in.WaitInput, item.Order{Agent: in.ID, Kind: "agent.rotate"})
 		},
 	})
-	revoke := agentRow(http.MethodPost, "/revoke", "agent.revoke", "revoke-agent", "Make the agent's key worth nothing and cut its connection at once", api.PermAgentDelete)
+	revoke := agentRow(http.MethodPost, "/revoke", "agent.revoke", "revoke-agent", "Revoke the agent's key and close its connection immediately", api.PermAgentDelete)
 	revoke.Mount = core.Mount(core.Answer[core.IDInput, core.NoOutput]{Find: find, Do: func(ctx context.Context, c *core.Call, in *core.IDInput) (*core.NoOutput, error) {
 		c.Before = nil
 		if err := h.Agents.Revoke(ctx, in.ID); err != nil {
@@ -138,7 +138,7 @@ func agentRow(method, path, audit, id, summary string, permission api.Permission
 
 // agentReads are the rows that read what belongs to an agent: what installs it, and its commands.
 func (h *AgentRoutes) agentReads(n *core.Noun[api.Agent, *api.Agent]) []core.Route {
-	manifest := agentRow(http.MethodGet, "/manifest", "", "agent-manifest", "Get what installs the agent, as YAML or Helm values; never with a secret in it", api.PermAgentView)
+	manifest := agentRow(http.MethodGet, "/manifest", "", "agent-manifest", "Get the manifest of the agent, as YAML or Helm values, always without secrets", api.PermAgentView)
 	manifest.Mount = core.Mount(core.Answer[manifestInput, manifestOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *manifestInput) (core.Target, error) {
 			return n.Find(ctx, in.ID)
@@ -147,7 +147,7 @@ func (h *AgentRoutes) agentReads(n *core.Noun[api.Agent, *api.Agent]) []core.Rou
 			return h.manifest(c, in.Format, in.options())
 		},
 	})
-	write := agentRow(http.MethodPost, "/manifest", "", "write-agent-manifest", "Get what installs the agent, with options in the body: certificates are longer than addresses may be on their way", api.PermAgentView)
+	write := agentRow(http.MethodPost, "/manifest", "", "write-agent-manifest", "Get the manifest of the agent, with options in the body, for example certificates, which are too long for a URL", api.PermAgentView)
 	write.Reads, write.Example = true, `{"namespace":"argocd","proxy":"http://proxy.example.org:3128"}`
 	write.Mount = core.Mount(core.Answer[manifestWrite, manifestOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *manifestWrite) (core.Target, error) {
@@ -157,7 +157,7 @@ func (h *AgentRoutes) agentReads(n *core.Noun[api.Agent, *api.Agent]) []core.Rou
 			return h.manifest(c, in.Format, in.Body)
 		},
 	})
-	commands := agentRow(http.MethodGet, "/commands", "", "list-agent-commands", "List what the agent was asked to do", api.PermAgentView)
+	commands := agentRow(http.MethodGet, "/commands", "", "list-agent-commands", "List the commands of an agent", api.PermAgentView)
 	type commandsInput struct {
 		core.IDInput
 		core.ListInput
@@ -211,7 +211,7 @@ func (h *AgentRoutes) deleteAgent(ctx context.Context, c *core.Call, in *core.De
 	return nil, nil //nolint:nilnil // no content
 }
 
-// register makes a token and says what to do with it. Who hosts an agent makes its own.
+// register makes a token and says what to do with it. The server that hosts an agent makes its own.
 func (h *AgentRoutes) register(ctx context.Context, a api.Agent) (*registrationOutput, error) {
 	token, expires, err := h.Agents.Register(ctx, a.ID)
 	if err != nil {
@@ -230,14 +230,14 @@ type manifestInput struct {
 	core.IDInput
 	Format         string `query:"format" enum:"yaml,helm" default:"yaml" doc:"A manifest for kubectl, or values for the Helm chart"`
 	Namespace      string `query:"namespace" maxLength:"63" default:"argocd" doc:"Namespace of the agent and of the Applications"`
-	Namespaced     bool   `query:"namespaced" doc:"Roles of the namespace only; implied where the agent is namespaced"`
-	Registry       string `query:"registry" maxLength:"300" doc:"Registry to take the image from instead" example:"registry.example.org/mirror"`
+	Namespaced     bool   `query:"namespaced" doc:"Create roles in the namespace only; implied if the agent is namespaced"`
+	Registry       string `query:"registry" maxLength:"300" doc:"Registry to pull the image from instead" example:"registry.example.org/mirror"`
 	PullSecret     string `query:"pullSecret" maxLength:"253" doc:"Secret with the registry's credentials"`
-	Proxy          string `query:"proxy" maxLength:"500" doc:"Proxy for what leaves the cluster; without user and password, which belong into a Secret" example:"http://proxy.example.org:3128"`
-	NoProxy        string `query:"noProxy" maxLength:"2000" doc:"What the proxy is not used for, with commas"`
-	CA             string `query:"ca" maxLength:"60000" doc:"Certificates that sign the server's, PEM; the server's own where it is left out. Proxies take addresses of some 8 kB: send longer ones in the body of a POST"`
+	Proxy          string `query:"proxy" maxLength:"500" doc:"Proxy for connections out of the cluster; without user and password, which belong in a Secret" example:"http://proxy.example.org:3128"`
+	NoProxy        string `query:"noProxy" maxLength:"2000" doc:"Hosts that bypass the proxy, separated by commas"`
+	CA             string `query:"ca" maxLength:"60000" doc:"Certificate authorities of the server in PEM; default: the server's own. Proxies accept URLs of about 8 kB: send longer ones in the body of a POST"`
 	ExistingSecret string `query:"existingSecret" maxLength:"253" doc:"Secret that holds the registration token"`
-	SkipCRDs       bool   `query:"skipCRDs" doc:"Leave out the custom resource definitions, where they are installed already"`
+	SkipCRDs       bool   `query:"skipCRDs" doc:"Omit the custom resource definitions, if they are already installed"`
 }
 
 func (in *manifestInput) options() api.InstallOptions {
@@ -297,7 +297,7 @@ func (h *AgentRoutes) mappingRoutes() []core.Route {
 		return core.Route{Method: method, Path: "/api/v1/agents/{id}/mappings" + path, Permission: permission, Audit: audit, ID: id, Summary: summary, Tag: "mappings"}
 	}
 	type listOutput struct{ Body api.Page[api.Mapping] }
-	list := route(http.MethodGet, "", "", "list-mappings", "List which Argo projects of the agent belong to which projects", api.PermAgentView)
+	list := route(http.MethodGet, "", "", "list-mappings", "List the assignments of the agent's Argo projects to projects", api.PermAgentView)
 	list.Mount = core.Mount(core.Answer[core.IDInput, listOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *core.IDInput) (core.Target, error) {
 			return n.Find(ctx, in.ID)
@@ -307,7 +307,7 @@ func (h *AgentRoutes) mappingRoutes() []core.Route {
 			return &listOutput{core.PageOf(api.Page[api.Mapping]{Items: all, Total: int64(len(all))}).Body}, err
 		},
 	})
-	put := route(http.MethodPut, "/{argoProject}", "mapping.update", "set-mapping", "Say which project an Argo project belongs to", api.PermAgentEdit)
+	put := route(http.MethodPut, "/{argoProject}", "mapping.update", "set-mapping", "Assign an Argo project to a project", api.PermAgentEdit)
 	put.Example = `{"argoProject":"shop","project":"acme.shop"}`
 	put.Mount = core.Mount(core.Answer[mappingPut, core.Output[api.Mapping]]{
 		Find: func(ctx context.Context, _ *core.Call, in *mappingPut) (core.Target, error) {
@@ -315,7 +315,7 @@ func (h *AgentRoutes) mappingRoutes() []core.Route {
 		},
 		Do: h.setMapping,
 	})
-	remove := route(http.MethodDelete, "/{argoProject}", "mapping.delete", "delete-mapping", "Have an Argo project belong to the scope of its agent again", api.PermAgentEdit)
+	remove := route(http.MethodDelete, "/{argoProject}", "mapping.delete", "delete-mapping", "Assign an Argo project to the scope of its agent again", api.PermAgentEdit)
 	remove.Mount = core.Mount(core.Answer[MappingInput, core.NoOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *MappingInput) (core.Target, error) {
 			return n.Find(ctx, in.ID)
@@ -331,7 +331,7 @@ func (h *AgentRoutes) mappingRoutes() []core.Route {
 	return []core.Route{list, put, remove}
 }
 
-// setMapping takes the right to edit the agent, and the project: what is mapped is seen by everybody there.
+// setMapping takes the right to edit the agent, and the project: every user there sees what is mapped.
 func (h *AgentRoutes) setMapping(ctx context.Context, c *core.Call, in *mappingPut) (*core.Output[api.Mapping], error) {
 	a, _ := c.Before.(*api.Agent)
 	c.Before = nil
@@ -366,7 +366,7 @@ func (h *AgentRoutes) setMapping(ctx context.Context, c *core.Call, in *mappingP
 	return &core.Output[api.Mapping]{ETag: core.ETag(stored.Version), Body: stored}, nil
 }
 
-// mayUnmap takes the right to edit the project that an Argo project belongs to now: nobody takes it from others.
+// mayUnmap takes the right to edit the project that an Argo project belongs to now: no user takes it from others.
 func (h *AgentRoutes) mayUnmap(ctx context.Context, c *core.Call, agent, argoProject string) error {
 	all, err := h.Agents.Mappings(ctx, agent)
 	if err != nil {

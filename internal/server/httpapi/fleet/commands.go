@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
-// CommandRoutes tell what came of commands.
+// CommandRoutes return the results of commands.
 type CommandRoutes struct {
 	*item.Clusters
 	Find core.Finder
@@ -21,7 +21,7 @@ type CommandRoutes struct {
 func (h *CommandRoutes) Routes() []core.Route {
 	get := core.Route{
 		Method: http.MethodGet, Path: "/api/v1/commands/{id}", Access: core.SignedIn, Within: true, ID: "get-command", Tag: "commands",
-		Summary: "Get a command for an object that you may see, and what came of it",
+		Summary: "Get a command for an object that you may see, with its result",
 	}
 	type out struct{ Body api.Command }
 	get.Mount = core.Mount(core.Answer[core.IDInput, out]{Do: func(ctx context.Context, c *core.Call, in *core.IDInput) (*out, error) {
@@ -40,8 +40,8 @@ func (h *CommandRoutes) Routes() []core.Route {
 	return []core.Route{get}
 }
 
-// sight lets see a command who may see now what it is about. Who asked for it, and may do anything with that still, sees what
-// came of it without the object. Nobody else learns that there is such a command.
+// sight lets see a command who may see now what it is about. The author, if they may still do anything with it, sees its
+// result without the object. No other user learns that there is such a command.
 func (h *CommandRoutes) sight(ctx context.Context, c *core.Call, cmd *api.Command) error {
 	kind := item.TypeOf(cmd.Object.Type)
 	t, err := h.Find(ctx, kind, cmd.Object.ID)

@@ -35,10 +35,10 @@ type OverviewRoutes struct {
 
 // FilterInput is api.FleetFilter as parameters. Its fields are parameters: the decoder sees only what is exported.
 type FilterInput struct {
-	View        string   `query:"view" maxLength:"63" doc:"Saved filter to begin with; what else is given takes the place of what it says" example:"degraded"`
+	View        string   `query:"view" maxLength:"63" doc:"Saved filter to start from; other parameters override it" example:"degraded"`
 	Search      string   `query:"search" maxLength:"200" doc:"Words, in any order: each is in the name, namespace, repository, cluster or name of the agent"`
-	Scope       string   `query:"scope" maxLength:"140" doc:"Only what is of this scope or inside it" example:"org.acme"`
-	Label       []string `query:"label,explode" maxItems:"20" doc:"Only what has this label, key=value or key; several for all of them" example:"[\"team=shop\"]"`
+	Scope       string   `query:"scope" maxLength:"140" doc:"Only objects in this scope or below it" example:"org.acme"`
+	Label       []string `query:"label,explode" maxItems:"20" doc:"Only objects with this label, key=value or key; several must all match" example:"[\"team=shop\"]"`
 	Agent       string   `query:"agent" maxLength:"210" doc:"Only those of this agent" example:"account.prod"`
 	ArgoProject string   `query:"argoProject" maxLength:"253" doc:"Only those of this Argo project" example:"default"`
 	Namespace   string   `query:"namespace" maxLength:"63" doc:"Only those in this namespace" example:"argocd"`
@@ -52,7 +52,7 @@ type FilterInput struct {
 	Region      string   `query:"region" maxLength:"63" doc:"Only those of environments of this region"`
 	Type        string   `query:"type" enum:"Production,PreProduction" doc:"Only those of environments of this type"`
 	Version     string   `query:"version" maxLength:"1000" doc:"Only those that run this version" example:"1.4.2"`
-	Held        bool     `query:"held" doc:"Only those whose sync waits for somebody or something"`
+	Held        bool     `query:"held" doc:"Only those whose sync is held"`
 	Stale       bool     `query:"stale" doc:"Only those whose state may be out of date: the agent is away, or no longer reports them"`
 	Attention   []string `query:"attention,explode" maxItems:"6" enum:"SourceError,Degraded,SyncFailed,Held,OutOfSync,NeverDeployed" doc:"Only those that need attention for one of these reasons"`
 	DriftOlder  string   `query:"driftOlder" maxLength:"20" doc:"Only those that are out of sync for longer than this: 90m, 36h, 7d" example:"2h"`
@@ -96,24 +96,24 @@ func checkFleet(f *api.FleetFilter, now time.Time) error {
 
 type fleetList struct {
 	FilterInput
-	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many at most"`
-	Cursor string `query:"cursor" maxLength:"2000" doc:"nextCursor of the page before"`
-	Page   int    `query:"page" minimum:"1" maximum:"100000" doc:"Number of the page, from 1: another way than the cursor"`
-	Sort   string `query:"sort" maxLength:"64" doc:"Field to sort by, with - before it the other way round" example:"-driftSince"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number"`
+	Cursor string `query:"cursor" maxLength:"2000" doc:"nextCursor of the previous page"`
+	Page   int    `query:"page" minimum:"1" maximum:"100000" doc:"Number of the page, from 1, instead of the cursor"`
+	Sort   string `query:"sort" maxLength:"64" doc:"Field to sort by, with - before it in reverse order" example:"-driftSince"`
 }
 
 type matrixOf struct {
 	FilterInput
-	By string `query:"by" required:"true" enum:"agent,cluster,environment,region,service,argoProject,scope" doc:"What applications are put together by" example:"environment"`
+	By string `query:"by" required:"true" enum:"agent,cluster,environment,region,service,argoProject,scope" doc:"Grouping of applications" example:"environment"`
 }
 
 type summaryOutput struct{ Body api.FleetSummary }
 
 type attentionInput struct {
-	Scope string   `query:"scope" maxLength:"140" doc:"Only what is of this scope or inside it" example:"org.acme"`
+	Scope string   `query:"scope" maxLength:"140" doc:"Only objects in this scope or below it" example:"org.acme"`
 	Agent string   `query:"agent" maxLength:"210" doc:"Only this agent and its applications" example:"account.prod"`
-	Kind  []string `query:"kind,explode" maxItems:"8" enum:"SourceError,Degraded,SyncFailed,Held,AgentAway,AgentDegraded,OutOfSync,NeverDeployed" doc:"Only what needs attention for one of these reasons"`
-	Limit int      `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"How many rows of each of the two lists at most"`
+	Kind  []string `query:"kind,explode" maxItems:"8" enum:"SourceError,Degraded,SyncFailed,Held,AgentAway,AgentDegraded,OutOfSync,NeverDeployed" doc:"Only those that need attention for one of these reasons"`
+	Limit int      `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"Maximum number of rows of each of the two lists"`
 }
 
 type attentionOutput struct{ Body api.Attention }
@@ -143,7 +143,7 @@ func (h *OverviewRoutes) Routes() []core.Route {
 			Method: http.MethodGet, Path: "/api/v1/fleet/" + path, Permission: api.PermApplicationView, Access: core.Listed, ID: id, Summary: summary, Tag: "fleet",
 		}
 	}
-	summary := route("summary", "fleet-summary", "Count applications of all agents by what they are and how they are, for any filter")
+	summary := route("summary", "fleet-summary", "Count applications of all agents by their properties and state, for any filter")
 	summary.Mount = core.Mount(core.Answer[FilterInput, summaryOutput]{Do: func(ctx context.Context, c *core.Call, in *FilterInput) (*summaryOutput, error) {
 		filter, err := in.filter(ctx, c, h.Saved)
 		if err != nil {
@@ -152,7 +152,7 @@ func (h *OverviewRoutes) Routes() []core.Route {
 		out, err := h.Fleet.Summary(ctx, c.Visible, filter)
 		return &summaryOutput{out}, err
 	}})
-	matrix := route("matrix", "fleet-matrix", "How applications of all agents are, for each agent, environment or what else they are put together by, for any filter")
+	matrix := route("matrix", "fleet-matrix", "Get the health and sync of applications for each agent, environment or other group, for any filter")
 	type matrixOutput struct{ Body api.FleetMatrix }
 	matrix.Mount = core.Mount(core.Answer[matrixOf, matrixOutput]{Do: func(ctx context.Context, c *core.Call, in *matrixOf) (*matrixOutput, error) {
 		filter, err := in.filter(ctx, c, h.Saved)
@@ -175,7 +175,7 @@ func (h *OverviewRoutes) Routes() []core.Route {
 		page, err := h.Fleet.ListFleet(ctx, c.Visible, filter, options)
 		return core.PageOf(page), err
 	}})
-	figures := route("dora", "fleet-dora", "Show how often, how fast and how reliably changes are delivered")
+	figures := route("dora", "fleet-dora", "Get the four DORA figures")
 	type doraOutput struct{ Body api.DORAReport }
 	figures.Mount = core.Mount(core.Answer[doraInput, doraOutput]{Do: func(ctx context.Context, c *core.Call, in *doraInput) (*doraOutput, error) {
 		filter, err := in.filter(c.Now())
@@ -185,7 +185,7 @@ func (h *OverviewRoutes) Routes() []core.Route {
 		out, err := h.Fleet.DORA(ctx, c.Visible, api.DORAFilter{LedgerFilter: filter, Group: in.Group, Week: in.By == "week"})
 		return &doraOutput{out}, err
 	}})
-	levels := route("service-levels", "fleet-service-levels", "How long deliveries take: commit, detected, rendered, applied, healthy")
+	levels := route("service-levels", "fleet-service-levels", "Get how long deliveries take: commit, detected, rendered, applied, healthy")
 	type levelsOutput struct{ Body api.ServiceLevels }
 	levels.Mount = core.Mount(core.Answer[DeliveryInput, levelsOutput]{Do: func(ctx context.Context, c *core.Call, in *DeliveryInput) (*levelsOutput, error) {
 		filter, err := in.filter(c.Now())
@@ -200,9 +200,9 @@ func (h *OverviewRoutes) Routes() []core.Route {
 
 // DeliveryInput says which operations are measured. Its fields are parameters: the decoder sees only what is exported.
 type DeliveryInput struct {
-	From        time.Time `query:"from" doc:"From when; 30 days before the end where it is left out" example:"2030-06-01T00:00:00Z"`
-	To          time.Time `query:"to" doc:"Until when; now where it is left out" example:"2030-07-01T00:00:00Z"`
-	Scope       string    `query:"scope" maxLength:"140" doc:"Only what is of this scope or inside it" example:"org.acme"`
+	From        time.Time `query:"from" doc:"Start of the period; default: 30 days before its end" example:"2030-06-01T00:00:00Z"`
+	To          time.Time `query:"to" doc:"End of the period; default: now" example:"2030-07-01T00:00:00Z"`
+	Scope       string    `query:"scope" maxLength:"140" doc:"Only objects in this scope or below it" example:"org.acme"`
 	Agent       string    `query:"agent" maxLength:"210" doc:"Only those of this agent" example:"account.prod"`
 	Namespace   string    `query:"namespace" maxLength:"63" doc:"Only Applications in this namespace" example:"argocd"`
 	Name        string    `query:"name" maxLength:"253" doc:"Only Applications of this name" example:"shop"`
@@ -213,12 +213,12 @@ type DeliveryInput struct {
 
 type doraInput struct {
 	DeliveryInput
-	Group string `query:"group" enum:"application,service,environment,project,scope" doc:"Figures for each of these too; project is the Argo project"`
-	By    string `query:"by" enum:"day,week" doc:"What the series is made of; days where it is left out"`
+	Group string `query:"group" enum:"application,service,environment,project,scope" doc:"Also figures for each of these; project is the Argo project"`
+	By    string `query:"by" enum:"day,week" doc:"Interval of the series; default: days"`
 }
 
 const (
-	// doraTime is what is measured where nothing is said, longestDORA the longest that can be.
+	// doraTime is what is measured by default, longestDORA the longest that can be.
 	doraTime, longestDORA = 30 * 24 * time.Hour, 400 * 24 * time.Hour
 )
 

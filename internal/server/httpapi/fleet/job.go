@@ -43,22 +43,22 @@ type JobInput struct {
 }
 
 type jobList struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many at most"`
-	Cursor string `query:"cursor" maxLength:"2000" doc:"nextCursor of the page before"`
-	Page   int    `query:"page" minimum:"1" maximum:"100000" doc:"Number of the page, from 1: another way than the cursor"`
-	Sort   string `query:"sort" maxLength:"64" doc:"Field to sort by, with - before it the other way round" example:"-createdAt"`
-	Search string `query:"search" maxLength:"200" doc:"Text that id, action, reason or who asked contain"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number"`
+	Cursor string `query:"cursor" maxLength:"2000" doc:"nextCursor of the previous page"`
+	Page   int    `query:"page" minimum:"1" maximum:"100000" doc:"Number of the page, from 1, instead of the cursor"`
+	Sort   string `query:"sort" maxLength:"64" doc:"Field to sort by, with - before it in reverse order" example:"-createdAt"`
+	Search string `query:"search" maxLength:"200" doc:"Text in id, action, reason or user"`
 	State  string `query:"state" enum:"running,done,stopped" doc:"Only those in this state"`
-	Mine   bool   `query:"mine" doc:"Only your own, also for who may see those of others"`
+	Mine   bool   `query:"mine" doc:"Only your own, even if you may see those of others"`
 }
 
 type jobTargets struct {
 	JobInput
-	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many at most"`
-	Cursor string `query:"cursor" maxLength:"2000" doc:"nextCursor of the page before"`
-	Sort   string `query:"sort" maxLength:"64" doc:"startedAt, finishedAt or state, with - before it the other way round; by id where it is left out" example:"-finishedAt"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number"`
+	Cursor string `query:"cursor" maxLength:"2000" doc:"nextCursor of the previous page"`
+	Sort   string `query:"sort" maxLength:"64" doc:"startedAt, finishedAt or state, with - before it in reverse order; default: by id" example:"-finishedAt"`
 	State  string `query:"state" enum:"waiting,running,done,failed,refused,skipped" doc:"Only those in this state"`
-	Search string `query:"search" maxLength:"200" doc:"Text that id or message contain"`
+	Search string `query:"search" maxLength:"200" doc:"Text in id or message"`
 }
 
 type jobCreate struct {
@@ -84,7 +84,7 @@ func (h *JobRoutes) ownsJob(ctx context.Context, c *core.Call, j *api.Job) (bool
 	return token != "" && c.Who.Token != nil && token == c.Who.Token.ID, err
 }
 
-// findJob finds a job of the caller, or one of somebody else for who may.
+// findJob finds a job of the caller, or one of another user if the caller may see it.
 func (h *JobRoutes) findJob(ctx context.Context, c *core.Call, id string, want api.Permission) (api.Job, error) {
 	c.Object = jobObject(id).Ref()
 	j, err := h.Jobs.GetJob(ctx, id)
@@ -109,7 +109,7 @@ func (h *JobRoutes) Routes() []core.Route {
 		return core.Route{Method: method, Path: "/api/v1/jobs" + path, Access: core.SignedIn, Within: true, Audit: audit, ID: id, Summary: summary, Tag: "jobs"}
 	}
 	create := route(http.MethodPost, "", "job.create", "create-job",
-		"Do the same with many applications, so many at a time; with dryRun it says with which, and which would be refused. Each takes the permission for itself, when its turn comes")
+		"Run one operation on many applications, a number of them at a time; dryRun lists the applications, and those that would be refused. Each requires the permission when its turn comes")
 	create.Access, create.Within, create.Permission = core.Listed, false, api.PermApplicationView
 	create.Example = `{"action":"refresh","filter":{"sync":["OutOfSync"]},"limit":5,"reason":"the proxy is back"}`
 	create.Mount = core.Mount(core.Answer[jobCreate, jobPlanOutput]{Do: h.createJob})
@@ -129,12 +129,12 @@ func (h *JobRoutes) Routes() []core.Route {
 		page, err := h.Jobs.ListJobs(ctx, filter)
 		return core.PageOf(page), err
 	}})
-	get := route(http.MethodGet, "/{id}", "", "get-job", "Get a job and how far it is")
+	get := route(http.MethodGet, "/{id}", "", "get-job", "Get a job and its progress")
 	get.Mount = core.Mount(core.Answer[JobInput, jobOutput]{Do: func(ctx context.Context, c *core.Call, in *JobInput) (*jobOutput, error) {
 		j, err := h.findJob(ctx, c, in.ID, api.PermJobView)
 		return &jobOutput{j}, err
 	}})
-	targets := route(http.MethodGet, "/{id}/targets", "", "list-job-targets", "List the applications of a job, and what came of each")
+	targets := route(http.MethodGet, "/{id}/targets", "", "list-job-targets", "List the applications of a job, with the result for each")
 	targets.Mount = core.Mount(core.Answer[jobTargets, core.PageOutput[api.JobTarget]]{Do: func(ctx context.Context, c *core.Call, in *jobTargets) (*core.PageOutput[api.JobTarget], error) {
 		j, err := h.findJob(ctx, c, in.ID, api.PermJobView)
 		if err != nil {
@@ -148,7 +148,7 @@ func (h *JobRoutes) Routes() []core.Route {
 		page.Items, err = h.seenTargets(ctx, c, &j, page.Items)
 		return core.PageOf(page), err
 	}})
-	stop := route(http.MethodPost, "/{id}/stop", "job.stop", "stop-job", "Begin nothing more of a job; what has begun goes on. Those of others take job_edit")
+	stop := route(http.MethodPost, "/{id}/stop", "job.stop", "stop-job", "Stop a job: no further applications start, and running ones continue. Jobs of others require job_edit")
 	type stopInput struct {
 		JobInput
 		core.TryInput
@@ -168,7 +168,7 @@ func (h *JobRoutes) Routes() []core.Route {
 	return []core.Route{create, list, get, targets, stop}
 }
 
-// seenTargets are those that the caller may see of the applications of a job of somebody else: to see the job is not to see
+// seenTargets are those that the caller may see of the applications of a job of another user: to see the job is not to see
 // all that it is about.
 func (h *JobRoutes) seenTargets(ctx context.Context, c *core.Call, j *api.Job, targets []api.JobTarget) ([]api.JobTarget, error) {
 	mine, err := h.ownsJob(ctx, c, j)
@@ -285,11 +285,11 @@ func checkJob(c *core.Call, r *api.JobRequest) error {
 	case r.Filter == nil && len(r.Except) > 0:
 		return invalid("except", "this leaves applications out of a filter, and there is none: name the others only")
 	case r.Sync != nil && r.Action != api.JobSync:
-		return invalid("sync", "this says how to sync, and the action is "+r.Action)
+		return invalid("sync", "this sets how to sync, and the action is "+r.Action)
 	case r.Rollback != nil && r.Action != api.JobRollback:
-		return invalid("rollback", "this says how to roll back, and the action is "+r.Action)
+		return invalid("rollback", "this sets how to roll back, and the action is "+r.Action)
 	case r.Sync != nil && len(r.Sync.Manifests) > 0:
-		return invalid("sync.manifests", "manifests are of one application: sync that one by itself")
+		return invalid("sync.manifests", "manifests are of one application: sync that one alone")
 	}
 	if r.Limit == 0 {
 		r.Limit = api.DefaultJobLimit
@@ -308,7 +308,7 @@ func (h *JobRoutes) jobApplications(ctx context.Context, c *core.Call, r *api.Jo
 	permission := jobPermission(r.Action)
 	may := c.Policy.Filter(c.Who.Subject, permission)
 	if may.Nothing() {
-		return nil, api.Errorf(api.CodeForbidden, "nothing gives you %s: ask somebody who may edit bindings for a role with it", permission)
+		return nil, api.Errorf(api.CodeForbidden, "nothing gives you %s: ask an administrator of bindings for a role with it", permission)
 	}
 	if r.Filter == nil {
 		return targetIDs(r.Targets)

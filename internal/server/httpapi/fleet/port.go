@@ -23,6 +23,6 @@ type Agents interface {
 // Hosting knows the clusters that agents of the server may run on.
 type Hosting interface {
 	// Permit says which cluster an agent of a scope goes to, and its namespace where that is given. Without a name it is the
-	// only one that may be used; everything is true for who may do everything.
+	// only one that may be used; everything is true for users who may do everything.
 	Permit(cluster string, scope api.Scope, everything bool) (name, namespace string, err error)
 }

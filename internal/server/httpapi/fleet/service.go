@@ -16,7 +16,7 @@ type Linking interface {
 	// ListServiceRows gives the services that the first filter lets through, with their applications that the second does.
 	ListServiceRows(ctx context.Context, services, applications rbac.Filter, filter api.ServiceFilter) (api.Page[api.ServiceRow], error)
 	ListInstances(context.Context, rbac.Filter, api.InstanceFilter) (api.Page[api.Instances], error)
-	// GetLink is about an application that need not be there, as long as somebody has linked it.
+	// GetLink is about an application that need not be there, as long as it has a manual link.
 	GetLink(ctx context.Context, agent, namespace, name string) (api.ApplicationLinked, error)
 	SetLink(ctx context.Context, agent, namespace, name string, link api.ApplicationLink) (api.ApplicationLinked, error)
 	DeleteLink(ctx context.Context, agent, namespace, name string) error
@@ -97,7 +97,7 @@ type matrixInput struct {
 	Environment string `query:"environment" maxLength:"210" doc:"Only this environment" example:"org.acme.production"`
 	Type        string `query:"type" enum:"Production,PreProduction" doc:"Only environments of this type"`
 	Region      string `query:"region" maxLength:"63" doc:"Only environments of this region"`
-	Agent       string `query:"agent" maxLength:"210" doc:"Only what this agent deploys" example:"account.prod"`
+	Agent       string `query:"agent" maxLength:"210" doc:"Only deployments of this agent" example:"account.prod"`
 	Drift       bool   `query:"drift" doc:"Only services that do not have the same version everywhere"`
 }
 
@@ -106,14 +106,14 @@ type instancesInput struct {
 	Service     string `query:"service" maxLength:"210" doc:"Only those of this service" example:"org.acme.checkout"`
 	Environment string `query:"environment" maxLength:"210" doc:"Only those of this environment" example:"org.acme.production"`
 	Application string `query:"application" maxLength:"540" doc:"Only those of this application" example:"account.prod/argocd/shop"`
-	Unready     bool   `query:"unready" doc:"Only where not all are ready"`
+	Unready     bool   `query:"unready" doc:"Only those that are not fully ready"`
 }
 
 // matrixRoutes are what runs where.
 func (h *ServiceRoutes) matrixRoutes() []core.Route {
 	matrix := core.Route{
 		Method: http.MethodGet, Path: "/api/v1/fleet/services", Permission: api.PermServiceView, Access: core.Listed, ID: "fleet-services", Tag: "fleet",
-		Summary: "What runs where: services with their version in each environment, as far as their applications may be seen",
+		Summary: "Get the version of each service in each environment, for applications that you may see",
 	}
 	matrix.Mount = core.Mount(core.Answer[matrixInput, core.PageOutput[api.ServiceRow]]{
 		Do: func(ctx context.Context, c *core.Call, in *matrixInput) (*core.PageOutput[api.ServiceRow], error) {
@@ -158,20 +158,20 @@ func (h *ServiceRoutes) linkRoutes() []core.Route {
 	route := func(method, audit, id, summary string, permission api.Permission) core.Route {
 		return core.Route{Method: method, Path: item.ApplicationPath + "/link", Permission: permission, Audit: audit, ID: id, Summary: summary, Tag: "applications"}
 	}
-	get := route(http.MethodGet, "", "get-application-link", "Which service and environment an application is of, and who says so", api.PermApplicationView)
+	get := route(http.MethodGet, "", "get-application-link", "Get the service and environment of an application, and the source of each", api.PermApplicationView)
 	get.Mount = core.Mount(core.Answer[item.Input, linkOutput]{
 		Find: item.Application[item.Input](h.Clusters),
 		Do: func(ctx context.Context, _ *core.Call, in *item.Input) (*linkOutput, error) {
 			return linkAnswer(h.Linking.GetLink(ctx, in.Agent, in.Namespace, in.Name))
 		},
 	})
-	put := route(http.MethodPut, "application.link", "link-application", "Link an application to a service and an environment by hand; its labels count before that", api.PermApplicationEdit)
+	put := route(http.MethodPut, "application.link", "link-application", "Link an application to a service and an environment manually; its labels take precedence", api.PermApplicationEdit)
 	put.Example = `{"service":"account.basket","environment":"account.staging"}`
 	put.Mount = core.Mount(core.Answer[linkPut, linkOutput]{
 		Find: item.Application[linkPut](h.Clusters),
 		Do:   h.linkApplication,
 	})
-	remove := route(http.MethodDelete, "application.unlink", "unlink-application", "Forget what somebody has linked an application to, also of one that is gone", api.PermApplicationEdit)
+	remove := route(http.MethodDelete, "application.unlink", "unlink-application", "Remove the manual link of an application, including one that is gone", api.PermApplicationEdit)
 	remove.Mount = core.Mount(core.Answer[item.Input, core.NoOutput]{
 		Find: h.findLinked,
 		Do: func(ctx context.Context, c *core.Call, in *item.Input) (*core.NoOutput, error) {
@@ -204,7 +204,7 @@ func linkAnswer(linked api.ApplicationLinked, err error) (*linkOutput, error) {
 	return out, nil
 }
 
-// findLinked finds an application, or what is said of one that is gone.
+// findLinked finds an application, or the link of one that is gone.
 func (h *ServiceRoutes) findLinked(ctx context.Context, _ *core.Call, in *item.Input) (core.Target, error) {
 	t, err := h.FindApplication(ctx, *in)
 	if api.CodeOf(err) != api.CodeNotFound {
@@ -259,7 +259,7 @@ type linkPlanOutput struct{ Body api.LinkPlan }
 func (h *ServiceRoutes) linkAgentRoute() core.Route {
 	r := core.Route{
 		Method: http.MethodPost, Path: "/api/v1/agents/{id}/links", Permission: api.PermAgentEdit, Audit: "agent.link", ID: "link-agent-applications", Tag: "agents",
-		Summary: "Find services and environments for its applications that lack one, from labels and names; with dryRun it says what it would make",
+		Summary: "Find services and environments for its applications that lack one, from labels and names; dryRun lists what would be created",
 	}
 	r.Mount = core.Mount(core.Answer[core.IDTryInput, linkPlanOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *core.IDTryInput) (core.Target, error) {
@@ -276,7 +276,7 @@ func (h *ServiceRoutes) linkAgentRoute() core.Route {
 			}
 			_, err = h.Linking.LinkApplications(ctx, in.ID, false, func(now api.LinkPlan) error {
 				if !slices.Equal(now.Items, plan.Items) {
-					return api.Errorf(api.CodeConflict, "applications of agent %s have changed meanwhile: try again", in.ID)
+					return api.Errorf(api.CodeConflict, "applications of agent %s have changed in the meantime: try again", in.ID)
 				}
 				return nil
 			})

@@ -83,7 +83,7 @@ func (n *settingNoun) routes() []core.Route {
 		},
 		Do: n.create,
 	})
-	update := n.route(http.MethodPut, "/{namespace}/{name}", "edit", "update-"+n.name(), "Change a "+n.called+"; secrets that are not sent stay as they are")
+	update := n.route(http.MethodPut, "/{namespace}/{name}", "edit", "update-"+n.name(), "Change a "+n.called+"; secrets that are not sent are kept")
 	update.Audit, update.Example = n.name()+".update", n.example
 	update.Mount = core.Mount(core.Answer[settingUpdate, item.CommandOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *settingUpdate) (core.Target, error) {
@@ -106,7 +106,7 @@ func (n *settingNoun) routes() []core.Route {
 	return all
 }
 
-// Find finds a setting that is there. What counts for more than its project is the agent's, whatever it says of itself.
+// Find finds a setting that is there. What applies to more than its project is the agent's, regardless of its own fields.
 func (n *settingNoun) find(ctx context.Context, in item.Input) (core.Target, error) {
 	t, err := n.h.FindItem(ctx, n.kind, in.Agent, in.Namespace, in.Name)
 	if err != nil || !n.setting.Wide() {
@@ -185,7 +185,7 @@ func (n *settingNoun) check(w *api.SettingWrite) error {
 	for name, value := range w.Fields {
 		if n.setting.Secret(name) {
 			return &api.Error{Code: api.CodeInvalid, Field: "body.fields." + legible.Cut(name, 64), Message: "the field " + legible.Cut(name, 64) +
-				" is a secret, and the server must not see it: send it in sealed, which is a JSON document in NaCl's anonymous box (crypto_box_seal) to the agent's sealKey, in base64, as docs/guide/api.md says; the command line does it by itself"}
+				" is a secret, and the server must not see it: send it in sealed, which is a JSON document in NaCl's anonymous box (crypto_box_seal) to the agent's sealKey, in base64, as described in docs/guide/api.md; the command line does it automatically"}
 		}
 		if !n.setting.Open(name) {
 			return &api.Error{Code: api.CodeInvalid, Field: "body.fields." + legible.Cut(name, 64), Message: "a " + n.called + " has no field " + legible.Cut(name, 64) + ": it has " + strings.Join(n.setting.OpenFields(), ", ")}
@@ -225,7 +225,7 @@ func (n *settingNoun) create(ctx context.Context, c *core.Call, in *settingCreat
 	change.Create = !in.Body.Upsert
 	agent, namespace, name, err := api.ParseItemID(c.Object.ID)
 	if err != nil {
-		return nil, api.Errorf(api.CodeUnavailable, "agent %s has not told its namespace yet: wait until it is connected", in.Agent)
+		return nil, api.Errorf(api.CodeUnavailable, "agent %s has not reported its namespace yet: wait until it is connected", in.Agent)
 	}
 	if c.Found.Value == nil {
 		_, err := n.h.FindItem(ctx, n.kind, agent, namespace, name)
@@ -299,7 +299,7 @@ type testOutput struct{ Body api.SettingTest }
 
 // test tries a connection; nothing is changed.
 func (n *settingNoun) test() core.Route {
-	r := n.route(http.MethodPost, "/test", "edit", "test-"+n.name(), "Have the agent try a connection to a "+n.called+"; nothing is changed")
+	r := n.route(http.MethodPost, "/test", "edit", "test-"+n.name(), "Test a connection to a "+n.called+"; nothing is changed")
 	r.Reads, r.Example = true, n.example
 	r.Mount = core.Mount(core.Answer[settingCreate, testOutput]{
 		Find: func(ctx context.Context, c *core.Call, in *settingCreate) (core.Target, error) {

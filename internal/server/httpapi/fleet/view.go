@@ -23,7 +23,7 @@ type ViewRoutes struct{ Views Views }
 // NameInput names a view. Its fields are parameters: the decoder sees only what is exported.
 type NameInput struct {
 	Name     string `path:"name" maxLength:"63" doc:"Name" example:"degraded"`
-	Everyone bool   `query:"everyone" doc:"The one of everyone, where there is one of your own with that name too"`
+	Everyone bool   `query:"everyone" doc:"The shared one, even if you have your own of that name"`
 }
 
 type viewPut struct {
@@ -92,10 +92,10 @@ func (h *ViewRoutes) Routes() []core.Route {
 		v, err := h.findView(ctx, c, in.Name, in.Everyone)
 		return &viewOutput{v}, err
 	}})
-	put := route(http.MethodPut, "/{name}", "view.save", "save-view", "Save a filter under a name; everyone's takes savedview_edit")
+	put := route(http.MethodPut, "/{name}", "view.save", "save-view", "Save a filter under a name; a shared one requires savedview_edit")
 	put.Example = `{"name":"degraded","filter":{"health":["Degraded"]}}`
 	put.Mount = core.Mount(core.Answer[viewPut, viewOutput]{Do: h.saveView})
-	remove := route(http.MethodDelete, "/{name}", "view.delete", "delete-view", "Delete a saved filter; everyone's takes savedview_edit")
+	remove := route(http.MethodDelete, "/{name}", "view.delete", "delete-view", "Delete a saved filter; a shared one requires savedview_edit")
 	remove.Mount = core.Mount(core.Answer[viewDelete, core.NoOutput]{Do: func(ctx context.Context, c *core.Call, in *viewDelete) (*core.NoOutput, error) {
 		owner, t := viewTarget(c, in.Name, in.Everyone)
 		if err := mayShare(c, t, in.Everyone); err != nil {

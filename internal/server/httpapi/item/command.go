@@ -16,7 +16,7 @@ import (
 // orderTime is how long an agent that is not connected may come back and begin.
 const orderTime = 5 * time.Minute
 
-// keepTime is what it takes to keep a command, even where nobody waits for its result.
+// keepTime is what it takes to keep a command, even if no caller waits for its result.
 const keepTime = 500 * time.Millisecond
 
 // AskTime is how long a question to an agent may take.
@@ -24,7 +24,7 @@ const AskTime = 60 * time.Second
 
 // WaitInput says how long to wait for an agent. Its fields are parameters: the decoder sees only what is exported.
 type WaitInput struct {
-	Wait int `query:"wait" minimum:"0" maximum:"300" default:"30" doc:"Seconds to wait for the agent's answer; after that the answer is 202 and the command goes on"`
+	Wait int `query:"wait" minimum:"0" maximum:"300" default:"30" doc:"Seconds to wait for the agent's answer; after that the answer is 202 and the command continues"`
 }
 
 // CommandOutput is a command: 202 where it goes on.
@@ -60,7 +60,7 @@ func (h *Clusters) Command(ctx context.Context, c *core.Call, in WaitInput, o Or
 	return out, nil
 }
 
-// Sign says who orders something and what rights were asked for.
+// Sign adds the author of a command and the checked rights.
 func Sign(c *core.Call, o *Order, timeout time.Duration) {
 	o.By, o.Groups, o.RequestID, o.Object, o.Timeout = c.Who.Principal, c.Who.Subject.Groups, c.ID, c.Object, timeout
 	if o.Judged == nil {
@@ -68,7 +68,7 @@ func Sign(c *core.Call, o *Order, timeout time.Duration) {
 	}
 }
 
-// Told is what the audit is told of a command: what was written into a Secret, and what local manifests hold, is not it.
+// told is the audit entry of a command: what was written into a Secret, and what local manifests hold, is not it.
 func told(body any) any {
 	switch b := body.(type) {
 	case api.ResourcePatch:

@@ -15,8 +15,8 @@ import (
 // that a copy which is later than this is no error. It takes milliseconds, and much longer on a machine that has much else to do.
 const copyTime = 10 * time.Second
 
-// Copied waits until the server's copy of a resource has come as far as what its agent answered. Who was answered must
-// Find there what they made: the copy takes a way of its own, and may be later than the answer.
+// Copied waits until the server's copy of a resource has come as far as what its agent answered. The author must Find
+// there what they made: the copy takes a way of its own, and may be later than the answer.
 func (h *Clusters) Copied(ctx context.Context, kind string, in Input, answer json.RawMessage) {
 	if version := stateOf(answer).version; version > 0 {
 		h.await(ctx, kind, in, func(there state) bool { return there.version >= version })

@@ -108,7 +108,7 @@ func (h *Clusters) CheckReferences(ctx context.Context, item *api.Item, force bo
 	}
 }
 
-// Above is an item as who decides over its agent has rights to it: at the agent's scope, whatever project or labels it has.
+// Above is an item for users with rights to its agent: at the agent's scope, whatever project or labels it has.
 func (h *Clusters) Above(ctx context.Context, kind string, in Input) (core.Target, error) {
 	return h.FreshItem(ctx, kind, in.Agent, in.Namespace, in.Name, "", nil)
 }
@@ -151,12 +151,12 @@ type ObjectDelete struct {
 	Input
 	WaitInput
 	core.TryInput
-	Cascade     bool   `query:"cascade" doc:"Delete what it deployed as well"`
-	Propagation string `query:"propagation" enum:"foreground,background" doc:"How: foreground waits until all of it is gone"`
-	Version     string `query:"version" maxLength:"64" doc:"resourceVersion that is deleted; 409 where it has changed"`
+	Cascade     bool   `query:"cascade" doc:"Also delete its objects"`
+	Propagation string `query:"propagation" enum:"foreground,background" doc:"Mode: foreground waits until all objects are gone"`
+	Version     string `query:"version" maxLength:"64" doc:"resourceVersion to delete; 409 if it has changed"`
 	Force       bool   `query:"force" doc:"Delete it although applications refer to it"`
-	Forget      bool   `query:"forget" doc:"Only forget the server's copy, of what the agent does not tell of any more"`
-	Reason      string `query:"reason" maxLength:"1000" doc:"Why"`
+	Forget      bool   `query:"forget" doc:"Only delete the server's copy of an item that the agent no longer reports"`
+	Reason      string `query:"reason" maxLength:"1000" doc:"Reason"`
 }
 
 // ItemReads are list and get of a kind.
@@ -178,7 +178,7 @@ func (h *Clusters) ItemReads(kind, many, name, called string) []core.Route {
 	})
 	get := core.Route{
 		Method: http.MethodGet, Path: "/api/v1/agents/{agent}/" + many + "/{namespace}/{name}", Permission: view,
-		ID: "get-" + name, Summary: "Get a " + called + " from the server's copy, without secrets", Tag: many,
+		ID: "get-" + name, Summary: "Get " + core.Article(called) + " from the server's copy, without secrets", Tag: many,
 	}
 	type out struct{ Body api.Item }
 	get.Mount = core.Mount(core.Answer[Input, out]{

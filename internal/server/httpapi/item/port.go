@@ -22,7 +22,7 @@ type Items interface {
 	ItemReferences(context.Context, api.Item) ([]api.Ref, error)
 	// ItemScope is where an item of that Argo project belongs: for what does not exist yet.
 	ItemScope(ctx context.Context, agent, argoProject string) (api.Scope, error)
-	// DropItem forgets an item that its agent does not tell of any more.
+	// DropItem forgets an item that its agent no longer reports.
 	DropItem(ctx context.Context, kind, agent, namespace, name string) error
 }
 
@@ -46,12 +46,12 @@ type Order struct {
 
 // Stream is an open stream of an agent.
 type Stream interface {
-	// Recv waits for what comes next; io.EOF at the end, or *Exited where a command ended by itself.
+	// Recv waits for what comes next; io.EOF at the end, or *Exited if a command ended regularly.
 	Recv(context.Context) ([]byte, error)
 	Send(ctx context.Context, data []byte) error
 	// EndInput says that nothing more is sent.
 	EndInput(ctx context.Context) error
-	// Resize tells the size of the terminal.
+	// Resize sends the size of the terminal.
 	Resize(ctx context.Context, columns, rows int) error
 	io.Closer
 }

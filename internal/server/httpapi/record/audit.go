@@ -16,18 +16,18 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
-// AuditRoutes tell who did what.
+// AuditRoutes return the audit log.
 type AuditRoutes struct{ Audits core.Audits }
 
 // AuditList says which entries are wanted. Its fields are parameters: the decoder sees only what is exported.
 type AuditList struct {
 	core.ListInput
-	Actor      string    `query:"actor" maxLength:"210" doc:"Only what this user, service account or agent did" example:"ada"`
+	Actor      string    `query:"actor" maxLength:"210" doc:"Only actions of this user, service account or agent" example:"ada"`
 	Action     string    `query:"action" maxLength:"100" doc:"Only this action; with a dot at the end all of a noun" example:"application."`
-	ObjectType string    `query:"objectType" maxLength:"63" doc:"Only what was done with objects of this type" example:"application"`
-	ObjectID   string    `query:"objectId" maxLength:"700" doc:"Only what was done with this object"`
-	Outcome    string    `query:"outcome" enum:"succeeded,failed,denied" doc:"Only what ended like this"`
-	RequestID  string    `query:"requestId" maxLength:"64" doc:"Only what this request did"`
+	ObjectType string    `query:"objectType" maxLength:"63" doc:"Only actions on objects of this type" example:"application"`
+	ObjectID   string    `query:"objectId" maxLength:"700" doc:"Only actions on this object"`
+	Outcome    string    `query:"outcome" enum:"succeeded,failed,denied" doc:"Only operations with this result"`
+	RequestID  string    `query:"requestId" maxLength:"64" doc:"Only actions of this request"`
 	From       time.Time `query:"from" doc:"Only from this time on" example:"2030-06-01T00:00:00Z"`
 	To         time.Time `query:"to" doc:"Only before this time"`
 }
@@ -42,14 +42,14 @@ func (in *AuditList) filter() (api.AuditFilter, error) {
 
 type auditExport struct {
 	AuditList
-	Format string `query:"format" enum:"jsonl,csv" default:"jsonl" doc:"One JSON object a line, or CSV"`
+	Format string `query:"format" enum:"jsonl,csv" default:"jsonl" doc:"One JSON object per line, or CSV"`
 }
 
 // Routes are its rows of the table.
 func (h *AuditRoutes) Routes() []core.Route {
 	list := core.Route{
 		Method: http.MethodGet, Path: "/api/v1/audit", Permission: api.PermAuditView, Access: core.Listed,
-		ID: "list-audit", Summary: "List what was done, the newest first", Tag: "audit",
+		ID: "list-audit", Summary: "List audit entries, the newest first", Tag: "audit",
 	}
 	list.Mount = core.Mount(core.Answer[AuditList, core.PageOutput[api.AuditEntry]]{
 		Do: func(ctx context.Context, c *core.Call, in *AuditList) (*core.PageOutput[api.AuditEntry], error) {
@@ -67,7 +67,7 @@ func (h *AuditRoutes) Routes() []core.Route {
 	type entryOutput struct{ Body api.AuditEntry }
 	get := core.Route{
 		Method: http.MethodGet, Path: "/api/v1/audit/{id}", Permission: api.PermAuditView, Access: core.Listed,
-		ID: "get-audit-entry", Summary: "Get what was done once", Tag: "audit",
+		ID: "get-audit-entry", Summary: "Get one audit entry", Tag: "audit",
 	}
 	get.Mount = core.Mount(core.Answer[entryInput, entryOutput]{
 		Do: func(ctx context.Context, c *core.Call, in *entryInput) (*entryOutput, error) {
@@ -83,7 +83,7 @@ func (h *AuditRoutes) Routes() []core.Route {
 	})
 	verify := core.Route{
 		Method: http.MethodGet, Path: "/api/v1/audit/verification", Permission: api.PermAuditView,
-		ID: "verify-audit", Summary: "Whether no entry was changed, removed or put in", Tag: "audit",
+		ID: "verify-audit", Summary: "Verify that no entry was changed, removed or inserted", Tag: "audit",
 	}
 	type out struct{ Body api.AuditVerification }
 	verify.Mount = core.Mount(core.Answer[core.Empty, out]{
@@ -97,7 +97,7 @@ func (h *AuditRoutes) Routes() []core.Route {
 	})
 	export := core.Route{
 		Method: http.MethodGet, Path: "/api/v1/audit/export", Permission: api.PermAuditView, Access: core.Listed, Streams: true,
-		ID: "export-audit", Summary: "All entries that pass the filters, the oldest first, as JSON lines or CSV", Tag: "audit",
+		ID: "export-audit", Summary: "Export all entries that match the filters, the oldest first, as JSON lines or CSV", Tag: "audit",
 	}
 	export.Mount = core.Mount(core.Answer[auditExport, core.StreamOutput]{Do: h.exportAudit})
 	return []core.Route{list, get, verify, export}

@@ -1,2 +1,2 @@
-// Package record tells what happened: operations in the ledger, the audit, events, and who was notified of what.
+// Package record returns what happened: operations in the ledger, the audit, events, and notifications.
 package record

@@ -22,7 +22,7 @@ type Sights interface {
 	FleetIDs(ctx context.Context, visible rbac.Filter, filter api.FleetFilter, limit int) ([]string, error)
 }
 
-// EventRoutes tell what changes.
+// EventRoutes stream changes.
 type EventRoutes struct {
 	Events core.Events
 	Fleet  Sights
@@ -31,8 +31,8 @@ type EventRoutes struct {
 }
 
 type eventInput struct {
-	LastEventID string   `header:"Last-Event-ID" maxLength:"100" doc:"Id of the last event that was read: what came after it is sent first"`
-	After       string   `query:"after" maxLength:"100" doc:"The same, for who cannot set headers"`
+	LastEventID string   `header:"Last-Event-ID" maxLength:"100" doc:"Id of the last event that was read: the server sends later ones first"`
+	After       string   `query:"after" maxLength:"100" doc:"The same, for clients that cannot set headers"`
 	Type        []string `query:"type,explode" maxItems:"30" doc:"Only events about objects of these types" example:"[\"application\"]"`
 }
 
@@ -55,7 +55,7 @@ func (h *EventRoutes) Routes() []core.Route {
 				return
 			}
 			defer closed()
-			// Who is in other groups now begins anew, with what the last event was.
+			// A user whose groups changed starts over, with the last event.
 			ctx, cancel := c.Guard(hc.Context(), func(now *core.Call) bool { return slices.Equal(now.Who.Subject.Groups, c.Who.Subject.Groups) })
 			defer cancel()
 			events, err := h.Events.Subscribe(ctx, after)
@@ -103,7 +103,7 @@ func (h *EventRoutes) sendEvents(ctx context.Context, w http.ResponseWriter, c *
 			}
 			sees, err := h.sees(ctx, c, event)
 			if err != nil {
-				return // what was not read is read by who comes back
+				return // a reader that comes back reads what was not read
 			}
 			if !sees {
 				continue

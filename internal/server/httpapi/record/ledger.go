@@ -25,7 +25,7 @@ type Ledger interface {
 	LedgerObjectChanges(context.Context, rbac.Filter, api.LedgerFilter) (api.Page[api.LedgerObjectChange], error)
 }
 
-// LedgerRoutes tell of operations, and what ran at a time.
+// LedgerRoutes return operations, and what ran at a time.
 type LedgerRoutes struct {
 	Ledger Ledger
 	Items  item.Items
@@ -45,15 +45,15 @@ type LedgerEntries struct {
 	Namespace   string    `query:"namespace" maxLength:"63" doc:"Only those of applications in this namespace" example:"argocd"`
 	Name        string    `query:"name" maxLength:"253" doc:"Only those of applications of this name" example:"shop"`
 	ArgoProject string    `query:"argoProject" maxLength:"253" doc:"Only those of this Argo project"`
-	Service     string    `query:"service" maxLength:"210" doc:"Only those of applications that were linked to this service then"`
-	Environment string    `query:"environment" maxLength:"210" doc:"Only those of applications that were linked to this environment then"`
-	Destination string    `query:"destination" maxLength:"500" doc:"Only those to this cluster, by address or name as the application says it"`
-	Phase       string    `query:"phase" enum:"Succeeded,Failed,Error" doc:"Only those that ended like this"`
+	Service     string    `query:"service" maxLength:"210" doc:"Only those of applications of this service at that time"`
+	Environment string    `query:"environment" maxLength:"210" doc:"Only those of applications of this environment at that time"`
+	Destination string    `query:"destination" maxLength:"500" doc:"Only those to this cluster, by address or name, as in the application"`
+	Phase       string    `query:"phase" enum:"Succeeded,Failed,Error" doc:"Only those with this result"`
 	Action      string    `query:"action" enum:"sync,rollback,restore,dry-run,partial,delete" doc:"Only those of this kind"`
-	Actor       string    `query:"actor" maxLength:"210" doc:"Only those that this user asked for" example:"ada"`
-	Command     string    `query:"command" maxLength:"64" doc:"Only what this command did"`
-	Revision    string    `query:"revision" maxLength:"253" doc:"Only those of revisions that begin with this" example:"3f2a9c1"`
-	Automatic   string    `query:"automatic" enum:"true,false" doc:"Only those that nobody asked for, or that somebody did"`
+	Actor       string    `query:"actor" maxLength:"210" doc:"Only those that this user requested" example:"ada"`
+	Command     string    `query:"command" maxLength:"64" doc:"Only actions of this command"`
+	Revision    string    `query:"revision" maxLength:"253" doc:"Only those of revisions with this prefix" example:"3f2a9c1"`
+	Automatic   string    `query:"automatic" enum:"true,false" doc:"Only automatic ones, or only requested ones"`
 	Changed     bool      `query:"changed" doc:"Only those that changed something"`
 	From        time.Time `query:"from" doc:"Only those that ended at this time or later" example:"2030-06-01T00:00:00Z"`
 	To          time.Time `query:"to" doc:"Only those that ended before this time"`
@@ -107,9 +107,9 @@ type LedgerApplications struct {
 	Namespace   string `query:"namespace" maxLength:"63" doc:"Only those in this namespace" example:"argocd"`
 	Name        string `query:"name" maxLength:"253" doc:"Only those of this name" example:"shop"`
 	ArgoProject string `query:"argoProject" maxLength:"253" doc:"Only those of this Argo project"`
-	Service     string `query:"service" maxLength:"210" doc:"Only those that were linked to this service then"`
-	Environment string `query:"environment" maxLength:"210" doc:"Only those that were linked to this environment then"`
-	Destination string `query:"destination" maxLength:"500" doc:"Only those to this cluster, by address or name as the application says it"`
+	Service     string `query:"service" maxLength:"210" doc:"Only those of this service at that time"`
+	Environment string `query:"environment" maxLength:"210" doc:"Only those of this environment at that time"`
+	Destination string `query:"destination" maxLength:"500" doc:"Only those to this cluster, by address or name, as in the application"`
 }
 
 func (in *LedgerApplications) filter() (api.LedgerFilter, error) {
@@ -123,16 +123,16 @@ func (in *LedgerApplications) filter() (api.LedgerFilter, error) {
 type ledgerAtInput struct {
 	core.PageInput
 	LedgerApplications
-	At time.Time `query:"at" doc:"The time; now where it is left out" example:"2030-06-01T00:00:00Z"`
+	At time.Time `query:"at" doc:"The time; default: now" example:"2030-06-01T00:00:00Z"`
 }
 
 type ledgerDiffInput struct {
 	LedgerApplications
-	Limit     int       `query:"limit" minimum:"1" maximum:"200" default:"200" doc:"How many applications at most, with what differs in them"`
-	Cursor    string    `query:"cursor" maxLength:"2000" doc:"nextCursor of the page before"`
-	From      time.Time `query:"from" doc:"The time before; a day before to where it is left out" example:"2030-05-31T00:00:00Z"`
-	To        time.Time `query:"to" doc:"The time after; now where it is left out" example:"2030-06-01T00:00:00Z"`
-	Manifests bool      `query:"manifests" doc:"Bring the manifests along, before and after"`
+	Limit     int       `query:"limit" minimum:"1" maximum:"200" default:"200" doc:"Maximum number of applications, with their differences"`
+	Cursor    string    `query:"cursor" maxLength:"2000" doc:"nextCursor of the previous page"`
+	From      time.Time `query:"from" doc:"The earlier time; default: a day before to" example:"2030-05-31T00:00:00Z"`
+	To        time.Time `query:"to" doc:"The later time; default: now" example:"2030-06-01T00:00:00Z"`
+	Manifests bool      `query:"manifests" doc:"Include the manifests, before and after"`
 }
 
 type ledgerObjectInput struct {
@@ -161,7 +161,7 @@ func (h *LedgerRoutes) Routes() []core.Route {
 			return core.PageOf(page), err
 		},
 	})
-	get := route("/{id}", "get-ledger", "Get an operation with what it rendered and changed", core.Addressed)
+	get := route("/{id}", "get-ledger", "Get an operation with its manifests and changes", core.Addressed)
 	type detail struct{ Body api.LedgerDetail }
 	get.Mount = core.Mount(core.Answer[LedgerID, detail]{
 		Find: func(ctx context.Context, _ *core.Call, in *LedgerID) (core.Target, error) {
@@ -184,7 +184,7 @@ func (h *LedgerRoutes) Routes() []core.Route {
 			return &contents{out}, err
 		},
 	})
-	at := route("/at", "ledger-at", "What ran at a time, at most 200 applications to a page", core.Listed)
+	at := route("/at", "ledger-at", "Get what ran at a time, for at most 200 applications per page", core.Listed)
 	at.Mount = core.Mount(core.Answer[ledgerAtInput, core.PageOutput[api.LedgerState]]{
 		Do: func(ctx context.Context, c *core.Call, in *ledgerAtInput) (*core.PageOutput[api.LedgerState], error) {
 			filter, err := in.filter()
@@ -199,7 +199,7 @@ func (h *LedgerRoutes) Routes() []core.Route {
 			return core.PageOf(page), err
 		},
 	})
-	diff := route("/diff", "ledger-diff", "What differs between two times, of at most 200 applications to a page", core.Listed)
+	diff := route("/diff", "ledger-diff", "Compare two times, for at most 200 applications per page", core.Listed)
 	type differences struct{ Body api.LedgerDiff }
 	diff.Mount = core.Mount(core.Answer[ledgerDiffInput, differences]{
 		Do: func(ctx context.Context, c *core.Call, in *ledgerDiffInput) (*differences, error) {

@@ -29,7 +29,7 @@ type ledgerCompareInput struct {
 func (h *LedgerRoutes) ledgerCompare() core.Route {
 	r := core.Route{
 		Method: http.MethodGet, Path: "/api/v1/ledger/{id}/diff/{other}", Permission: api.PermApplicationView, Access: core.Addressed,
-		ID: "compare-ledger", Summary: "What differs between what two operations rendered, secrets as hashes", Tag: "ledger",
+		ID: "compare-ledger", Summary: "Compare the manifests of two operations, secrets as hashes", Tag: "ledger",
 	}
 	type out struct{ Body api.LedgerComparison }
 	r.Mount = core.Mount(core.Answer[ledgerCompareInput, out]{
@@ -183,7 +183,7 @@ func (w *comparison) warn(from, to *api.LedgerDetail) {
 	}{
 		{w.lacking, "the manifest was never stored, so that only its hash is known to differ"},
 		{w.large, "the difference does not fit into an answer: ask for the manifests of both entries, or export them"},
-		{w.wrong, "what the agent told is no manifest"},
+		{w.wrong, "what the agent sent is not a manifest"},
 	} {
 		if len(x.list) > 0 {
 			w.Warnings = append(w.Warnings, fmt.Sprintf("no difference is shown of %s: %s", some(x.list), x.why))

@@ -100,7 +100,7 @@ type statePair struct {
 }
 
 // pairs puts together what ran at two times, by application. Of an application behind the end of either page it is not known
-// whether it ran at the other time: that is for the next page, of which more tells.
+// whether it ran at the other time: that is for the next page, which more announces.
 func pairs(before, after api.Page[api.LedgerState]) (list []statePair, more bool) {
 	byID := map[string]*statePair{}
 	end := ""
@@ -161,7 +161,7 @@ func compareStates(p statePair) []api.LedgerDifference {
 }
 
 // bringManifests fills in the manifests of differences, and reports whether there was room for all of them. Those before are
-// those of the agent that told of them: another one may have come in its place since.
+// those of the agent that reported them: another one may have come in its place since.
 func (h *LedgerRoutes) bringManifests(ctx context.Context, p statePair, list []api.LedgerDifference, left *int) (whole bool, err error) {
 	whole = true
 	for _, side := range []struct {

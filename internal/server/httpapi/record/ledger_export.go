@@ -19,13 +19,13 @@ const maxSeen = 200_000
 
 type ledgerExportInput struct {
 	LedgerEntries
-	Format string `query:"format" enum:"jsonl,tar" default:"jsonl" doc:"jsonl: an entry on each line. tar: entries/ID.json, and manifests/AGENT/HASH.json for each manifest, once; the SHA-256 of such a file is its name"`
+	Format string `query:"format" enum:"jsonl,tar" default:"jsonl" doc:"jsonl: one entry per line. tar: entries/ID.json, and manifests/AGENT/HASH.json once for each manifest; the SHA-256 of such a file is its name"`
 }
 
 func (h *LedgerRoutes) ledgerExport() core.Route {
 	r := core.Route{
 		Method: http.MethodGet, Path: "/api/v1/ledger/export", Permission: api.PermApplicationView, Access: core.Listed, Streams: true,
-		ID: "export-ledger", Summary: "All operations that pass the filters, the oldest first, as JSON lines or with their manifests as tar", Tag: "ledger",
+		ID: "export-ledger", Summary: "Export all operations that match the filters, the oldest first, as JSON lines or with their manifests as tar", Tag: "ledger",
 	}
 	r.Mount = core.Mount(core.Answer[ledgerExportInput, core.StreamOutput]{Do: h.exportLedger})
 	return r
@@ -55,7 +55,7 @@ func (h *LedgerRoutes) exportLedger(ctx context.Context, c *core.Call, in *ledge
 				_ = control.SetWriteDeadline(time.Now().Add(core.WriteTime)) // an error shows at the write
 				d, err := h.Ledger.GetLedger(hc.Context(), page.Items[i].ID)
 				if api.CodeOf(err) == api.CodeNotFound && err != nil {
-					continue // its time was over meanwhile
+					continue // its time was over in the meantime
 				}
 				if err == nil {
 					err = out.entry(hc.Context(), &d)

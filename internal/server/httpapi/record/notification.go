@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
-// Notifications tells people what happened.
+// Notifications notifies people of events.
 type Notifications interface {
 	// CheckChannel and CheckRule say what is wrong with what is to be stored.
 	CheckChannel(*api.NotificationChannel) error
@@ -21,11 +21,11 @@ type Notifications interface {
 	Try(context.Context, *api.NotificationChannel) api.NotificationResult
 	ListNotifications(context.Context, rbac.Filter, api.DeliveryFilter) (api.Page[api.NotificationDelivery], error)
 	GetNotification(ctx context.Context, id string) (api.NotificationDelivery, error)
-	// Resend has a message sent again, at once.
+	// Resend has a message sent again immediately.
 	Resend(ctx context.Context, id string) (api.NotificationDelivery, error)
 }
 
-// NotificationRoutes say who is told of what, and what became of messages.
+// NotificationRoutes are the routes of channels, rules and messages.
 type NotificationRoutes struct {
 	NotificationChannels core.Entities[api.NotificationChannel]
 	NotificationRules    core.Entities[api.NotificationRule]
@@ -58,7 +58,7 @@ func (h *NotificationRoutes) notificationRules() *core.Noun[api.NotificationRule
 	}
 }
 
-// seen are the permissions for what events tell of.
+// seen are the permissions for the objects of events.
 //
 //nolint:gochecknoglobals // a table
 var seen = map[string]struct {
@@ -70,7 +70,7 @@ var seen = map[string]struct {
 	api.NotifyToken:        {api.PermTokenView, api.TypeToken},
 }
 
-// checkRule takes the right to see the channel, and all that the rule tells of: whoever reads the channel learns of it.
+// checkRule requires the right to see the channel, and all that the rule reports: every reader of the channel learns of it.
 func (h *NotificationRoutes) checkRule(ctx context.Context, c *core.Call, _, after *api.NotificationRule) error {
 	if after == nil {
 		return nil
@@ -133,7 +133,7 @@ func (h *NotificationRoutes) findDelivery(ctx context.Context, id string) (core.
 func (h *NotificationRoutes) notificationRoutes() []core.Route {
 	try := core.Route{
 		Method: http.MethodPost, Path: "/api/v1/notification-channels/{id}/test", Permission: api.PermNotificationChannelEdit,
-		Audit: "notification-channel.test", ID: "test-notification-channel", Tag: "notification-channels", Summary: "Send a message to see whether a channel works",
+		Audit: "notification-channel.test", ID: "test-notification-channel", Tag: "notification-channels", Summary: "Send a test message to a channel",
 	}
 	try.Mount = core.Mount(core.Answer[core.IDTryInput, tryOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *core.IDTryInput) (core.Target, error) {
@@ -151,7 +151,7 @@ func (h *NotificationRoutes) notificationRoutes() []core.Route {
 	})
 	preview := core.Route{
 		Method: http.MethodPost, Path: "/api/v1/notification-rules/preview", Permission: api.PermNotificationRuleEdit, Reads: true,
-		ID: "preview-notification-rule", Tag: "notification-rules", Summary: "Check a rule, and show what it would send about an event that is made up",
+		ID: "preview-notification-rule", Tag: "notification-rules", Summary: "Check a rule, and show its message for an example event",
 		Example: h.notificationRules().Example,
 	}
 	preview.Mount = core.Mount(core.Answer[previewInput, previewOutput]{

@@ -1,4 +1,4 @@
-// Package access keeps who may come in and who may do what: users, groups and service accounts, sessions and tokens, roles,
+// Package access keeps users and their permissions: users, groups and service accounts, sessions and tokens, roles,
 // resource groups and bindings.
 package access
 

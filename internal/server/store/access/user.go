@@ -68,12 +68,12 @@ func prepareUser(ctx context.Context, _ db.Tx, u, _ *api.User) error {
 	return nil
 }
 
-// bindingsOf are the rights of somebody.
+// bindingsOf are the rights of a principal.
 func bindingsOf(ctx context.Context, t db.Tx, kind, id string) ([]api.Ref, error) {
 	return Bindings().Refs(ctx, t, "principal_type = ? AND principal_id = ?", kind, id)
 }
 
-// releasePrincipal deletes what goes with somebody: rights and tokens.
+// releasePrincipal deletes what belongs to a principal: rights and tokens.
 func releasePrincipal(ctx context.Context, t db.Tx, kind, id string) error {
 	if err := Bindings().DestroyAll(ctx, t, "principal_type = ? AND principal_id = ?", kind, id); err != nil {
 		return err
@@ -207,7 +207,7 @@ func (s *Users) CreateFirstAdmin(ctx context.Context, u authn.User) (made bool, 
 // user as it says. Conflict where the password is another one than it says.
 func (s *Users) SetPassword(ctx context.Context, name string, p authn.NewPassword) error {
 	return s.db.Write(ctx, func(t db.Tx) error {
-		// Written first, so that nobody else writes it before this is over.
+		// Written first, so that no other transaction writes it before this is over.
 		if err := changeUser(ctx, t, name, "id = id"); err != nil {
 			return err
 		}
@@ -216,7 +216,7 @@ func (s *Users) SetPassword(ctx context.Context, name string, p authn.NewPasswor
 			return err
 		}
 		if p.Was != "" && p.Was != was {
-			return &db.Refusal{Kind: db.ErrStale, Said: api.Error{Code: api.CodeConflict, Message: "the password was changed by somebody else at this moment: sign in with the one that counts now"}}
+			return &db.Refusal{Kind: db.ErrStale, Said: api.Error{Code: api.CodeConflict, Message: "the password was changed by another user at this moment: sign in with the new one"}}
 		}
 		err := changeUser(ctx, t, name, "password_hash = ?, must_change_password = ?", p.Hash, p.MustChange)
 		if err != nil {
@@ -235,7 +235,7 @@ func (s *Users) SignedIn(ctx context.Context, name string, at time.Time) error {
 	return s.db.Write(ctx, func(t db.Tx) error { return changeUser(ctx, t, name, "last_sign_in_at = ?", at) })
 }
 
-// SignedInByProvider notes the time of a sign-in and what the provider said.
+// SignedInByProvider notes the time of a sign-in and the provider's claims.
 func (s *Users) SignedInByProvider(ctx context.Context, name string, at time.Time, displayName, email string, groups authn.ProviderGroups) error {
 	kept := slices.Clone(groups.Claimed)
 	for _, id := range groups.Mapped {

@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 )
 
-// awaySeconds is in how long to try again: a database that was started anew, or whose place another one took, is there by
+// awaySeconds is in how long to try again: a database that was restarted, or whose place another one took, is there by
 // then or soon after.
 const awaySeconds = 5
 
@@ -30,7 +30,7 @@ func (a *away) Unwrap() []error {
 	return []error{ErrAway, a.cause, &api.Error{
 		Code: api.CodeUnavailable, RetryAfter: awaySeconds,
 		Message: fmt.Sprintf("the database of the server cannot do this just now: try again in %d seconds; if it stays like this, "+
-			"whoever runs the server finds the cause in its log", awaySeconds),
+			"the log of the server has the cause", awaySeconds),
 	}}
 }
 

@@ -49,8 +49,8 @@ var tables = []string{
 	"notification_channel", "notification_rule", "hosted_agent",
 }
 
-// passing are tables whose rows do not outlive a restore: who signed out before
-// it stays out.
+// passing are tables whose rows do not outlive a restore: users who signed out
+// before it stay signed out.
 //
 //nolint:gochecknoglobals // a table
 var passing = []string{
@@ -61,8 +61,8 @@ var passing = []string{
 // epochLeap keeps epochs that were given after a backup from being given again.
 const epochLeap = 1_000_000
 
-// Backup writes all that is kept, as it is at one moment. The store goes on
-// meanwhile. The result holds hashes of passwords and tokens: keep it safe.
+// Backup writes all that is kept, as it is at one moment. The store
+// continues in the meantime. The result holds hashes of passwords and tokens: keep it safe.
 func (s *DB) Backup(ctx context.Context, w io.Writer) error {
 	schema, err := s.schemaVersion(ctx)
 	if err != nil {
@@ -164,7 +164,7 @@ type RestoreOptions struct {
 
 // Restored is what a restore did.
 type Restored struct {
-	// At is when the backup was made: who may do what is as it was then.
+	// At is when the backup was made: permissions are as they were then.
 	At time.Time
 	// Tokens is how many API tokens were not kept.
 	Tokens int64
@@ -293,7 +293,7 @@ func (t Tx) load(ctx context.Context, in *json.Decoder) error {
 		var end backupEnd
 		if err := json.Unmarshal(line, &end); err == nil && end.Rows != nil {
 			if *end.Rows != l.rows {
-				return fmt.Errorf("the backup has %d rows and says that it has %d: it is not whole", l.rows, *end.Rows)
+				return fmt.Errorf("the backup has %d rows and should have %d: it is incomplete", l.rows, *end.Rows)
 			}
 			_, err := t.Exec(ctx, "UPDATE agent SET epoch = epoch + ?", epochLeap)
 			return err

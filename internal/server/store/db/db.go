@@ -34,7 +34,7 @@ const (
 type Config struct {
 	// URL is a path or "sqlite:PATH", or "postgres://…" as libpq writes it.
 	URL string
-	// Program is the version of this program, for whoever opens the database with an older one; empty for none.
+	// Program is the version of this program, for an older program that opens the database; empty for none.
 	Program string
 	// Existing refuses to make a database where there is no file of SQLite.
 	Existing bool
@@ -43,13 +43,13 @@ type Config struct {
 	// ProviderGroups is how long after a sign-in at an identity provider the
 	// groups count that followed from it; ProviderGroupsLast when 0.
 	ProviderGroups time.Duration
-	// Observe is told of every transaction how long it took, and whether the
-	// database could not begin or end it. It must not block; nil: nobody is.
+	// Observe is called for every transaction with how long it took, and whether the
+	// database could not begin or end it. It must not block; nil: none is.
 	Observe func(write bool, took time.Duration, fault bool)
 }
 
-// ProviderGroupsLast is how long groups of an identity provider count where
-// nothing else is said.
+// ProviderGroupsLast is how long groups of an identity provider are valid
+// by default.
 const ProviderGroupsLast = 24 * time.Hour
 
 // DB is an open database. It is safe for concurrent use.
@@ -131,8 +131,8 @@ func (s *DB) openSQLite(address string, existing bool) error {
 	if err := prepareFile(path, existing); err != nil {
 		return fmt.Errorf("open SQLite: %w", err)
 	}
-	// What was deleted is overwritten, so that it is not in a copy of the file. LIKE tells letters apart as that of PostgreSQL
-	// does.
+	// What was deleted is overwritten, so that it is not in a copy of the file. LIKE distinguishes letters as that of
+	// PostgreSQL does.
 	common := fmt.Sprintf("_busy_timeout=%d&_journal_mode=WAL&_synchronous=FULL&_foreign_keys=on&_pragma=secure_delete(on)&_pragma=case_sensitive_like(on)", busyLimit.Milliseconds())
 	name := "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + common
 	if s.writer, err = sql.Open("sqlite", name+"&_txlock=immediate"); err != nil {

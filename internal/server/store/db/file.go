@@ -17,13 +17,13 @@ const (
 	// fileMode is that of a database: it holds hashes of passwords and tokens, and so do the files beside it, which SQLite
 	// gives the same mode.
 	fileMode = 0o600
-	// others are the bits of a mode that concern everybody.
+	// others are the bits of a mode that concern all other users.
 	others = 0o007
 	// headerSize is how many bytes of a file of SQLite say what it is.
 	headerSize = 100
 )
 
-// lockSuffix ends the name of the file that whoever holds a database locks.
+// lockSuffix ends the name of the file that the holder of a database locks.
 const lockSuffix = ".lock"
 
 // prepareFile makes the file of SQLite unless it is there, or has to be, and refuses one that has lost its end: SQLite would
@@ -84,7 +84,7 @@ func checkFile(file *os.File, path string) error {
 // isSQLite reports whether a header is that of a database. What else SQLite finds wrong with it, it says.
 func isSQLite(header []byte) bool { return string(header[:16]) == "SQLite format 3\x00" }
 
-// closeToOthers takes rights from everybody that a copy may have given. Those of a group are the operator's matter.
+// closeToOthers removes the rights of other users that a copy may have given. Those of a group are the operator's matter.
 func closeToOthers(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,7 +95,7 @@ func closeToOthers(path string) error {
 	}
 	if mode := info.Mode().Perm(); mode&others != 0 {
 		if err := os.Chmod(path, mode&^others); err != nil {
-			return fmt.Errorf("everybody may read %s, which holds hashes of passwords and tokens, and that cannot be changed: %w: run chmod o-rwx on it",
+			return fmt.Errorf("every user may read %s, which contains hashes of passwords and tokens, and that cannot be changed: %w: run chmod o-rwx on it",
 				path, err)
 		}
 	}

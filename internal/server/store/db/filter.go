@@ -130,7 +130,7 @@ func (w *Where) Permitted(t Guarded, filter rbac.Filter) {
 	w.conditions = append(w.conditions, "("+strings.Join(or, " OR ")+")")
 }
 
-// compileTerm is Term.matches, said in SQL.
+// compileTerm is Term.matches in SQL.
 func compileTerm(t Guarded, term rbac.Term) (string, []any) {
 	condition, args := CompileScope(t.Name+".scope", term.Scope)
 	if term.All {
@@ -169,7 +169,7 @@ func CompileScope(column string, scope rbac.Scope) (string, []any) {
 	}
 }
 
-// CompileSelector is Selector.Matches, said in SQL.
+// CompileSelector is Selector.Matches in SQL.
 func CompileSelector(t Guarded, selector rbac.Selector) (string, []any) {
 	if len(selector) == 0 {
 		return none, nil

@@ -44,7 +44,7 @@ func (s *DB) Hold() error {
 	if err = file.Truncate(0); err == nil {
 		_, err = file.WriteAt([]byte(line), 0)
 	}
-	if err != nil && !errors.Is(err, syscall.ENOSPC) { // the lock counts, not who has it
+	if err != nil && !errors.Is(err, syscall.ENOSPC) { // the lock matters, not its holder
 		return errors.Join(fmt.Errorf("lock database: %w", err), file.Close())
 	}
 	s.held = file

@@ -111,8 +111,8 @@ func (s *DB) writtenBy(ctx context.Context) (program string) {
 	return program
 }
 
-// settle writes what this program wants in its schema: what comes with it, and its version where it has migrated, or nobody
-// has said one.
+// settle writes what this program wants in its schema: what comes with it, and its version if it has migrated, or if none
+// was set.
 func (s *DB) settle(ctx context.Context, migrated bool) error {
 	for _, settle := range s.settling {
 		if err := settle(ctx); err != nil {
@@ -132,7 +132,7 @@ func (s *DB) settle(ctx context.Context, migrated bool) error {
 	})
 }
 
-// Settled returns an error unless the schema is that of this program, for whoever works on a database without Migrate.
+// Settled returns an error unless the schema is that of this program, for callers that work on a database without Migrate.
 func (s *DB) Settled(ctx context.Context) error {
 	all, err := readMigrations(s.dialect)
 	if err != nil {

@@ -20,13 +20,13 @@ func getLink(ctx context.Context, t db.Tx, agent, namespace, name string) (*api.
 	query := "SELECT " + linkColumns + " FROM application_link WHERE agent = ? AND namespace = ? AND name = ?"
 	link, err := db.Only(ctx, t, query, []any{agent, namespace, name}, scanLink)
 	if db.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // nobody has said anything
+		return nil, nil //nolint:nilnil // there is no manual link
 	}
 	return &link, err
 }
 
 // GetLink says what an application is linked to. The application need not be
-// there: what somebody has said of it stays.
+// there: its manual link stays.
 func (s *Links) GetLink(ctx context.Context, agent, namespace, name string) (api.ApplicationLinked, error) {
 	return db.Read(ctx, s.db, func(t db.Tx) (api.ApplicationLinked, error) { return linkOf(ctx, t, agent, namespace, name) })
 }
@@ -124,7 +124,7 @@ func linkTo(ctx context.Context, t db.Tx, noun, id string, scope api.Scope) erro
 	return nil
 }
 
-// DeleteLink deletes what somebody has said of an application.
+// DeleteLink deletes the manual link of an application.
 func (s *Links) DeleteLink(ctx context.Context, agent, namespace, name string) error {
 	return s.db.Write(ctx, func(t db.Tx) error {
 		if err := LockLinks(ctx, t, true); err != nil {

@@ -1,5 +1,5 @@
 // Package delivery keeps services and environments, which Argo projects belong to which project, and says of applications what
-// they are of and where they belong. Whoever changes one of these has the lock of links.
+// they are of and where they belong. A transaction that changes one of these has the lock of links.
 package delivery
 
 import (

@@ -10,7 +10,7 @@ import (
 
 // Revise begins a new edition of the items of an agent: that of the rows that
 // are written next. dropped says that some of them are deleted. It comes after
-// all other locks, so that nobody waits in a circle.
+// all other locks, so that no transactions wait in a circle.
 func Revise(ctx context.Context, t db.Tx, uid string, dropped bool) (edition int64, err error) {
 	gone := int64(0)
 	if dropped {
@@ -28,7 +28,7 @@ func Revise(ctx context.Context, t db.Tx, uid string, dropped bool) (edition int
 
 // moveItems has the items of an Argo project belong to a scope.
 func moveItems(ctx context.Context, t db.Tx, uid, argoProject string, scope api.Scope) error {
-	if err := LockLinks(ctx, t, false); err != nil { // as whoever changes links does it
+	if err := LockLinks(ctx, t, false); err != nil { // as a transaction that changes links does it
 		return err
 	}
 	edition, err := Revise(ctx, t, uid, false)

@@ -112,8 +112,8 @@ func clusterFor(ctx context.Context, t db.Tx, c api.EnvironmentCluster, scope ap
 	return c.Cluster, nil
 }
 
-// writeClusters makes the clusters those of the value, and says anew what their
-// applications are of.
+// writeClusters makes the clusters those of the value, and assigns their
+// applications again.
 func writeClusters(ctx context.Context, t db.Tx, v, before *api.Environment) error {
 	if err := LockLinks(ctx, t, true); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
-// Linked is what an application runs, where, and who says so.
+// Linked is the service and environment of an application, and the source of each.
 type Linked struct {
 	Service, serviceBy         string
 	Environment, environmentBy string
@@ -35,8 +35,8 @@ type Linker struct {
 	names                  map[string]string   // of clusters, by address
 }
 
-// settingLinks is the row that whoever changes services, environments and links
-// has, and whoever stores applications shares: an application that is being
+// settingLinks is the row that writers of services, environments and links lock
+// exclusively, and writers of applications share: an application that is being
 // stored is seen by the change, or sees it.
 const settingLinks = "links"
 
@@ -142,8 +142,8 @@ func reaches(id string, scope api.Scope) bool {
 	return err == nil && in.Contains(scope)
 }
 
-// Of says what an application is of: what its labels say, else what somebody has
-// said, else where its cluster is.
+// Of says what an application is of: its labels, otherwise its manual link,
+// otherwise its cluster.
 func (l *Linker) Of(a Linkable) Linked {
 	var out Linked
 	labelled := func(label string, there map[string]bool) string {
@@ -192,7 +192,7 @@ func (l *Linker) environmentAt(a Linkable) string {
 	return nearest
 }
 
-// Relink says anew what the applications of a condition are of.
+// Relink assigns the applications of a condition again.
 func Relink(ctx context.Context, t db.Tx, condition string, args ...any) error {
 	type place struct{ agent, uid, entry, service, environment string }
 	places, apps := map[string][]place{}, map[string][]Linkable{}

@@ -137,7 +137,7 @@ func unmapped(ctx context.Context, t db.Tx, condition string, args ...any) (int6
 	return int64(len(found)), nil
 }
 
-// relinkMoved says anew what applications are of that have moved to another scope.
+// relinkMoved assigns applications again that have moved to another scope.
 func relinkMoved(ctx context.Context, t db.Tx, uid, argoProject string) error {
 	if err := LockLinks(ctx, t, false); err != nil {
 		return err

@@ -29,8 +29,8 @@ func Services() *entity.Kind[api.Service] {
 	}
 }
 
-// relinkNamed says anew what those applications are of whose label names
-// something that is there now.
+// relinkNamed assigns the applications again whose label names something
+// that is there now.
 func relinkNamed(ctx context.Context, t db.Tx, label string, m *api.Meta) error {
 	ids, err := db.Column[string](ctx, t, "SELECT id FROM label WHERE type = ? AND name = ? AND value IN (?, ?)", api.KindApplication, label, m.Name, m.ID)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/store/entity"
 )
 
-// Agents keeps agents, and tells what is known of them.
+// Agents keeps agents, and returns what is known of them.
 type Agents struct {
 	entity.Entities[api.Agent]
 	db *db.DB
@@ -58,7 +58,7 @@ func AgentKind() *entity.Kind[api.Agent] {
 	}
 }
 
-// agentColumns are what an agent tells of itself. It is written by methods of
+// agentColumns are what an agent reports about itself. It is written by methods of
 // the link only.
 func agentColumns(a *api.Agent) []entity.Column {
 	st := &a.Status
@@ -95,10 +95,10 @@ func agentColumns(a *api.Agent) []entity.Column {
 	}
 }
 
-// engineTold is what Scan hands the engine to that an agent has told of.
+// engineTold is what Scan hands the engine to that an agent has reported.
 type engineTold func(agentapi.Engine)
 
-// Scan reads a word; none is that of an agent that has not said anything.
+// Scan reads a word; none is that of an agent that has not reported anything.
 func (f engineTold) Scan(value any) error {
 	word, ok := value.(string)
 	if !ok {
@@ -147,7 +147,7 @@ func (s *Agents) SetRegistration(ctx context.Context, id, tokenHash string, expi
 }
 
 // RevokeAgent makes the keys and the registration token of an agent worth
-// nothing, and returns its uid: whoever calls this cuts its connections next.
+// nothing, and returns its uid: the caller cuts its connections next.
 func (s *Agents) RevokeAgent(ctx context.Context, id string) (uid string, err error) {
 	err = s.db.Write(ctx, func(t db.Tx) error {
 		err := t.One(ctx, "UPDATE agent SET revoked = 1, registration_hash = '', state_since = ? WHERE id = ? RETURNING uid",

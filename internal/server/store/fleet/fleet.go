@@ -1,4 +1,4 @@
-// Package fleet keeps agents: who they are, with which keys they come, how they are, and which of them servers run.
+// Package fleet keeps agents: their identity, their keys, their state, and which of them servers run.
 package fleet
 
 import (

@@ -23,7 +23,7 @@ func hostAgent(ctx context.Context, t db.Tx, a *api.Agent) error {
 	}
 	namespace := h.Namespace
 	if namespace == "" {
-		// With the uid, so that nobody who makes an agent of that name later finds what this one has left.
+		// With the uid, so that a later agent of that name does not find what this one has left.
 		namespace = "slipway-" + strings.Trim(a.Name[:min(len(a.Name), namespaceName)], "-.") + "-" + a.UID[:10]
 	}
 	_, err := t.Exec(ctx, `INSERT INTO hosted_agent (agent, cluster, namespace, state, state_since, message, server, restarts, holder, held_until)

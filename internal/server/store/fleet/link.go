@@ -177,7 +177,7 @@ func (s *Agents) SaveHealth(ctx context.Context, uid string, epoch int64, h gate
 }
 
 // MarkLost keeps that an agent is disconnected, unless its epoch is another one,
-// it was heard after before, or somebody kept it already. It reports whether it did.
+// it was heard after before, or it is stored already. It reports whether it did.
 func (s *Agents) MarkLost(ctx context.Context, uid string, epoch int64, h gateway.Health, before time.Time) (done bool, err error) {
 	err = s.db.Write(ctx, func(t db.Tx) error {
 		n, err := t.Exec(ctx, `UPDATE agent SET state = ?, state_since = ?, message = ?,

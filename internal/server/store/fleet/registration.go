@@ -9,7 +9,7 @@ import (
 )
 
 // usedToken stands before the hash of a one-time token that was used. The hash
-// stays until there is another token, so that who used it can be answered again.
+// stays until there is another token, so that the agent that used it can be answered again.
 const usedToken = "used "
 
 // RegisteredWith returns the agent that a one-time token and a public key

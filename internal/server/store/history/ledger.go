@@ -28,7 +28,7 @@ const (
 // rowSize is about what a row of the ledger takes beside its texts, in bytes.
 const rowSize = 64
 
-// KeepRecords stores what an agent tells of operations, in one transaction.
+// KeepRecords stores what an agent reports of operations, in one transaction.
 func (s *Ledger) KeepRecords(ctx context.Context, uid string, epoch int64, b gateway.RecordBatch, now time.Time) (answer gateway.RecordAnswer, err error) {
 	err = s.db.Write(ctx, func(t db.Tx) error {
 		answer = gateway.RecordAnswer{}
@@ -75,8 +75,8 @@ type recording struct {
 	answer gateway.RecordAnswer
 }
 
-// entryID is what the ledger calls a record of an agent: nobody else can have
-// one of that name.
+// entryID is what the ledger calls a record of an agent: no other agent can
+// have one of that name.
 func entryID(uid, id string) string {
 	sum := sha256.Sum256([]byte(uid + "\n" + id))
 	return hex.EncodeToString(sum[:16])
@@ -99,7 +99,7 @@ func (w *recording) contents(ctx context.Context, list []gateway.Content) error 
 		if err != nil {
 			return err
 		}
-		w.bytes += n * int64(len(text)) // what nobody asked for is not kept
+		w.bytes += n * int64(len(text)) // what was not requested is not kept
 	}
 	return nil
 }
@@ -140,13 +140,13 @@ func (w *recording) record(ctx context.Context, r gateway.Record) error {
 }
 
 // twice reports whether an entry is there already: under its id, or as what an
-// agent found in a cluster after it had told of it.
+// agent found in a cluster after it had reported it.
 func (w *recording) twice(ctx context.Context, e *api.LedgerEntry) (bool, error) {
 	var n int64
 	if err := w.One(ctx, "SELECT COUNT(*) FROM ledger_entry WHERE entry = ?", []any{e.ID}, &n); err != nil || n > 0 || !e.Recovered {
 		return n > 0, err
 	}
-	// A status tells the second of the start only; two operations in it are told apart by who asked for them.
+	// A status has only the second of the start; two operations in it are distinguished by their authors.
 	from := e.StartedAt.Truncate(time.Second)
 	err := w.One(ctx, "SELECT COUNT(*) FROM ledger_entry WHERE agent = ? AND application_uid = ? AND started_at >= ? AND started_at < ? AND command = ?",
 		[]any{w.uid, e.ApplicationUID, from, from.Add(time.Second), e.Command}, &n)
@@ -178,7 +178,7 @@ func wholeOf(e *api.LedgerEntry) bool {
 }
 
 // links are the service and the environment that an application is linked to
-// now; none where it was never told of.
+// now; none if it was never reported.
 func linksOf(ctx context.Context, t db.Tx, uid, namespace, name string) (service, environment string, err error) {
 	key := agentapi.Key{Kind: agentapi.ItemApplication, Namespace: namespace, Name: name}
 	err = t.One(ctx, "SELECT service, environment FROM item WHERE agent = ? AND entry = ?", []any{uid, key.String()}, &service, &environment)

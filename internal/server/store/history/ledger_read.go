@@ -14,8 +14,8 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
-// ledger is the table of entries: who may view an application may view what was
-// done with it.
+// ledger is the table of entries: users who may view an application may view
+// its operations.
 func ledger() db.Guarded {
 	return db.Guarded{Name: "ledger_entry", Of: api.TypeApplication, Kind: api.KindApplication}
 }

@@ -24,7 +24,7 @@ type LedgerLimits struct {
 // PruneLedger removes the oldest entries, those that ended before a time and
 // those that make it larger than it may be, and manifests that no entry names
 // any more. The newest deployment of an application is what runs, so its age
-// does not count. It returns how many entries it removed.
+// is ignored. It returns how many entries it removed.
 func (s *Ledger) PruneLedger(ctx context.Context, limits LedgerLimits) (removed int64, err error) {
 	for {
 		n, err := db.Write(ctx, s.db, func(t db.Tx) (int64, error) { return pruneLedger(ctx, t, limits) })

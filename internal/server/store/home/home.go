@@ -10,10 +10,10 @@ import (
 )
 
 // DeleteHome deletes an organization or a project as Delete does, and returns
-// the agents that went with it: whoever calls this cuts their connections next.
+// the agents that went with it: the caller cuts their connections next.
 func DeleteHome[T any](ctx context.Context, e entity.Entities[T], id string, options api.DeleteOptions) ([]*api.Agent, error) {
 	return db.Write(ctx, e.DB, func(t db.Tx) ([]*api.Agent, error) {
-		// Until the end of the transaction nobody makes an agent in it.
+		// Until the end of the transaction no agent is made in it.
 		v, err := e.Kind.Lock(ctx, t, id)
 		if err != nil {
 			return nil, err

@@ -108,8 +108,8 @@ func (s *Items) GetItem(ctx context.Context, kind, agent, namespace, name string
 	return db.Get(ctx, s.db, kind, id, "SELECT "+genericColumns+" FROM item WHERE item.kind = ? AND item.id = ?", []any{kind, id}, scanItem)
 }
 
-// DropItem forgets an item that its agent does not tell of any more. One that it
-// tells of stays: it is to be deleted in the cluster.
+// DropItem forgets an item that its agent no longer reports. One that it
+// reports stays: it is to be deleted in the cluster.
 func (s *Items) DropItem(ctx context.Context, kind, agent, namespace, name string) error {
 	return s.db.Write(ctx, func(t db.Tx) error {
 		var since int64
@@ -121,7 +121,7 @@ func (s *Items) DropItem(ctx context.Context, kind, agent, namespace, name strin
 		if since == 0 {
 			return &db.Refusal{Kind: db.ErrReferenced, Said: api.Error{
 				Code:    api.CodeConflict,
-				Message: fmt.Sprintf("the agent still tells of %s %q: delete it in the cluster, and its copy goes by itself", kind, id),
+				Message: fmt.Sprintf("the agent still reports %s %q: delete it in the cluster, and its copy is removed automatically", kind, id),
 			}}
 		}
 		var uid string

@@ -35,7 +35,7 @@ func (d deployed) version() string {
 	return d.commit
 }
 
-// told is a version as the API tells it.
+// told is a version as in the API.
 func (d deployed) told() api.Deployed {
 	return api.Deployed{Image: d.image, Tag: d.tag, Chart: d.chart, Commit: d.commit, Version: d.version(), Since: db.Moment(d.at)}
 }
@@ -160,7 +160,7 @@ func (d deployed) after(was deployed, known bool, first, now int64) deployed {
 	case !known && first != 0:
 		d.at = first
 	case known && !d.same(was) && d.at <= was.at:
-		// Neither a sync nor a change of health came with it, as where somebody changes an image by hand.
+		// Neither a sync nor a change of health came with it, as after a manual change of an image.
 		d.at = now
 	}
 	return d

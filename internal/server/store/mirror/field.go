@@ -15,7 +15,7 @@ import (
 )
 
 // fields are what lists of items are filtered, sorted and shown by, taken from
-// the body. A body that cannot be read gives none: it is kept all the same.
+// the body. A body that cannot be read gives none: it is still kept.
 type fields struct {
 	labels               map[string]string
 	argoProject          string
@@ -164,7 +164,7 @@ func (r *argoResource) fields() fields {
 		f.destination = r.Spec.Destination.Server
 	}
 	if f.argoProject == "" && f.destination != "" {
-		f.argoProject = defaultProject // what was too large to be told has no destination either
+		f.argoProject = defaultProject // what was too large to be reported has no destination either
 	}
 	sources := r.Spec.Sources
 	if len(sources) == 0 && r.Spec.Source.RepoURL != "" {

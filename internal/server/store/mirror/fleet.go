@@ -35,8 +35,8 @@ func (s *Fleet) survey(ctx context.Context, visible rbac.Filter, filter api.Flee
 	})
 }
 
-// WarmUp reads what applications are counted and found by, so that nobody waits
-// for it who asks first.
+// WarmUp reads what applications are counted and found by, so that the first
+// query does not wait for it.
 func (s *Fleet) WarmUp(ctx context.Context) error {
 	return s.survey(ctx, rbac.Filter{Type: api.TypeApplication}, api.FleetFilter{}, func(db.Tx, *census.Selection) error { return nil })
 }

@@ -158,7 +158,7 @@ func (b *batch) apply(item agentapi.Item, where delivery.Places) gateway.Changed
 		if change.Before == "" {
 			b.fresh[entry] = item.Key
 		}
-	case agentapi.ItemInstances: // they are where their application is, and seen by whoever sees that
+	case agentapi.ItemInstances: // they are where their application is, and seen by every user who sees that
 		of := b.before[db.Clean(applicationOf(item.Key).String())]
 		r.fields.argoProject, labels = of.argoProject, of.labels
 	}
@@ -186,7 +186,7 @@ func (b *batch) write(ctx context.Context) error {
 	for entry := range b.last {
 		entries = append(entries, entry)
 	}
-	slices.Sort(entries) // the same order for all, so that nobody waits in a circle
+	slices.Sort(entries) // the same order for all, so that no transactions wait in a circle
 	for part := range slices.Chunk(entries, db.RowsAtOnce) {
 		if err := b.upsert(ctx, part); err != nil {
 			return fmt.Errorf("write items: %w", err)
@@ -383,7 +383,7 @@ func (s *Copies) Reconcile(ctx context.Context, uid string, epoch int64, r gatew
 	return changes, err
 }
 
-// markItems says since when an agent does not tell of items.
+// markItems stores since when an agent no longer reports items.
 func markItems(ctx context.Context, t db.Tx, uid string, entries []string, since, edition int64) error {
 	err := t.ExecOf(ctx, "UPDATE item SET stale_since = ?, edition = ? WHERE agent = ? AND entry IN (LIST)", []any{since, edition, uid}, entries)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/store/delivery"
 )
 
-// version of an application, said in SQL as deployed.version says it.
+// version of an application in SQL, as deployed.version returns it.
 const deployedVersion = "COALESCE(NULLIF(item.deployed_tag, ''), NULLIF(item.deployed_chart, ''), item.deployed_commit)"
 
 // running adds which applications count for the matrix.

@@ -1,4 +1,4 @@
-// Package mirror keeps the server's copy of what is in the clusters: it takes in what agents tell, and lists, counts and finds
+// Package mirror keeps the server's copy of what is in the clusters: it takes in what agents report, and lists, counts and finds
 // it.
 package mirror
 
@@ -24,7 +24,7 @@ func New(d *db.DB) Mirror {
 // Items reads items one by one and in lists.
 type Items struct{ db *db.DB }
 
-// Copies takes in what agents tell.
+// Copies takes in what agents report.
 type Copies struct{ db *db.DB }
 
 // Fleet counts and finds applications, by the copy in memory of what they are counted by.

@@ -40,7 +40,7 @@ func (s *Copies) rejudge(ctx context.Context) error {
 			var scope api.Scope
 			if err := t.One(ctx, "SELECT id, scope FROM agent WHERE uid = ?", []any{m.agent}, &id, (*string)(&scope)); err != nil {
 				if db.IsNotFound(err) {
-					continue // it went meanwhile, with its items
+					continue // it was deleted in the meantime, with its items
 				}
 				return err
 			}

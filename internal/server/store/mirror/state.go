@@ -1,7 +1,7 @@
 package mirror
 
 // ConditionHeld is the condition of an application whose sync waits for
-// somebody or something.
+// a user, a window or a date.
 const ConditionHeld = "Held"
 
 // A deletion that waits for a person has another condition, with a message that

@@ -24,7 +24,7 @@ const (
 	// mostRules is how many rules count, mostNews how much one transaction reads of each kind of news, mostWaiting how many
 	// messages of a rule wait at a time: what is more is kept, and not sent.
 	mostRules, mostNews, mostWaiting = 1000, 500, 1000
-	// placeNews is the row of notification_place that whoever reads news has, placeLedger the one of the ledger.
+	// placeNews is the row of notification_place that a reader of news locks, placeLedger the one of the ledger.
 	placeNews, placeLedger = "news", "ledger"
 )
 
@@ -33,8 +33,8 @@ const (
 type told = func(rule *api.NotificationRule, event *api.NotificationEvent) (title, text string, ok bool)
 
 // GatherNotifications reads what happened since it was read last, and keeps the
-// messages that follow in the same transaction: what happened is told once,
-// whenever a server is killed and however many there are. With timed it also
+// messages that follow in the same transaction: what happened is reported
+// once, whenever a server is killed and however many there are. With timed it also
 // looks for what has lasted long enough, or ends soon. made is called for each
 // rule that has new messages, when they are kept; news says that there are some
 // of what happened. It returns whether there is
@@ -62,7 +62,7 @@ func (s *Notices) GatherNotifications(ctx context.Context, timed bool, tell told
 	return more, next, nil
 }
 
-// noRules reports whether there is nothing to tell, and nothing to forget.
+// noRules reports whether there is nothing to send, and nothing to forget.
 func (s *Notices) noRules(ctx context.Context) (bool, error) {
 	var rules, places int64
 	err := s.db.Read(ctx, func(t db.Tx) error {
@@ -98,7 +98,7 @@ func (n *news) gather(ctx context.Context, timed bool) error {
 	if err != nil {
 		return err
 	}
-	if len(n.rules) == 0 { // whoever makes a rule is told of what happens from then on
+	if len(n.rules) == 0 { // a new rule gets what happens from then on
 		if err := n.Run(ctx, "DELETE FROM notification_place"); err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (n *news) place(ctx context.Context, id string, number int64) error {
 	return n.Run(ctx, "INSERT INTO notification_place (id, number) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET number = excluded.number", id, number)
 }
 
-// told keeps the messages about an event of all rules that count for it.
+// told keeps the messages about an event of all rules that apply to it.
 func (n *news) told(ctx context.Context, e *api.NotificationEvent) error {
 	for _, rule := range n.rules {
 		if e.At.Before(rule.CreatedAt) { // a rule is about what happens from then on
@@ -163,7 +163,7 @@ func (n *news) add(ctx context.Context, rule *api.NotificationRule, e *api.Notif
 			return false, err
 		}
 		if before > 0 {
-			d.State, d.Message = api.DeliveryQuiet, "the rule told this within the last "+rule.Repeat
+			d.State, d.Message = api.DeliveryQuiet, "the rule sent this within the last "+rule.Repeat
 		}
 	}
 	clock, err := n.Clock(ctx)
@@ -194,7 +194,7 @@ func span(text string, standard time.Duration) time.Duration {
 	return standard
 }
 
-// ledger tells of operations. Entries get their numbers in the order in which
+// ledger reports operations. Entries get their numbers in the order in which
 // they are there to be read.
 func (n *news) ledger(ctx context.Context) error {
 	var from, to int64
@@ -274,7 +274,7 @@ func operationEvents(e *api.LedgerEntry) []*api.NotificationEvent {
 	return list
 }
 
-// applications tells what became of applications since their agents' editions
+// applications reports changes of applications since their agents' editions
 // that were read last.
 func (n *news) applications(ctx context.Context) error {
 	type place struct {
@@ -292,7 +292,7 @@ func (n *news) applications(ctx context.Context) error {
 	// Any of them comes first, so that one which brings much all the time holds up none for ever.
 	rand.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
 	for _, p := range places {
-		if n.seen >= mostNews { // where many bring much at a time, this transaction ends all the same
+		if n.seen >= mostNews { // where many bring much at a time, this transaction still ends
 			n.more = true
 			return nil
 		}
@@ -338,7 +338,7 @@ type appState struct {
 	seenHeld             sql.NullInt64
 }
 
-// changed tells of the applications of an agent that are not as they were seen
+// changed reports the applications of an agent that are not as they were seen
 // last, and reports whether there may be more.
 func (n *news) changed(ctx context.Context, uid string, edition int64) (full bool, err error) {
 	query := "SELECT " + appColumns + `, item.entry, item.edition, item.held, item.changed_at, s.sync, s.health, s.held FROM item

@@ -1,4 +1,4 @@
-// Package notice keeps rules and channels of notifications, finds what is news by them, and keeps the messages on their way.
+// Package notice keeps rules and channels of notifications, finds what is news by them, and keeps the messages to send.
 package notice
 
 import (
@@ -20,7 +20,7 @@ func New(d *db.DB) Notice {
 	return Notice{Notices: &Notices{d}, Outbox: &Outbox{d}, NotificationChannels: entity.Of(d, Channels()), NotificationRules: entity.Of(d, NotificationRules())}
 }
 
-// Notices finds what rules want to be told.
+// Notices finds the events of rules.
 type Notices struct{ db *db.DB }
 
 // Outbox keeps messages, each of which one server sends at a time.

@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
-// outbox is the table of messages: who may view a rule may view what it told.
+// outbox is the table of messages: users who may view a rule may view its messages.
 func outbox() db.Guarded {
 	return db.Guarded{Name: "notification_delivery", Of: api.TypeNotificationRule, Kind: api.TypeNotificationRule}
 }
@@ -64,8 +64,8 @@ func readMessage(ctx context.Context, t db.Tx, id string) (api.NotificationDeliv
 	return d, db.Missing(err, "delivery", id)
 }
 
-// ResendNotification has a message tried again from the first attempt on, at once.
-// Receivers that have it get it again where all have. One that is on its way is a
+// ResendNotification has a message tried again from the first attempt on, immediately.
+// Receivers that have it get it again where all have. One that is being sent is a
 // conflict.
 func (s *Outbox) ResendNotification(ctx context.Context, id string) (d api.NotificationDelivery, err error) {
 	err = s.db.Timed(ctx, func(t db.Tx, now int64) error {
@@ -131,8 +131,8 @@ func (s *Outbox) DueChannels(ctx context.Context) (due []string, next time.Durat
 	return due, next, nil
 }
 
-// ClaimNotification takes the next message of a channel for a while: nobody else
-// sends it meanwhile. It reports whether there is one.
+// ClaimNotification takes the next message of a channel for a while: no other
+// server sends it in the meantime. It reports whether there is one.
 func (s *Outbox) ClaimNotification(ctx context.Context, channel, holder string, hold time.Duration) (d api.NotificationDelivery, there bool, err error) {
 	err = s.db.Timed(ctx, func(t db.Tx, now int64) error {
 		there = false
@@ -165,8 +165,8 @@ func (s *Outbox) ClaimNotification(ctx context.Context, channel, holder string, 
 }
 
 // EndNotification says what came of an attempt: state Sent or Dead, or Waiting for
-// another one after a while, and which receivers have it. Whoever lost the message
-// says nothing.
+// another one after a while, and which receivers have it. A server that lost the
+// message reports nothing.
 func (s *Outbox) EndNotification(ctx context.Context, id, holder, state, message string, again time.Duration, taken []string) error {
 	err := s.db.Timed(ctx, func(t db.Tx, now int64) error {
 		next, finished := now+again.Microseconds(), int64(0)

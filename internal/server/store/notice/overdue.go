@@ -14,21 +14,21 @@ import (
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
-// What rules mean that do not say how long something has to last, or how long
-// before its end it is told.
+// Defaults of rules for how long something has to last, or how long before
+// its end it is reported.
 const (
 	standardAfter  = time.Hour
 	standardBefore = 7 * 24 * time.Hour
 )
 
-// untold is a condition: a rule has told nothing of an event of an object since
-// a time. It takes the rule and the event.
+// untold is a condition: a rule has reported no event of an object since a
+// time. It takes the rule and the event.
 func untold(object, since string) string {
 	return "NOT EXISTS (SELECT 1 FROM notification_delivery d WHERE d.id = ? AND d.event = ? AND d.object_id = " + object + " AND d.created_at > " + since + ")"
 }
 
-// timed tells of what has lasted long enough or ends soon, and says when
-// something will.
+// timed reports what has lasted long enough or ends soon, and returns
+// when something will.
 func (n *news) timed(ctx context.Context) error {
 	for _, rule := range n.rules {
 		selector, err := readSelector(rule.Selector)
@@ -85,7 +85,7 @@ func (n *news) due(at int64) {
 	}
 }
 
-// lasting tells of rows whose time, a column, is longer ago than the rule says.
+// lasting reports rows whose time, a column, is longer ago than the rule allows.
 func (n *news) lasting(
 	ctx context.Context, rule *api.NotificationRule, event, table, column string, w *db.Where, columns string, scan func(*api.NotificationEvent) []any,
 ) error {
@@ -133,7 +133,7 @@ func (n *news) all(ctx context.Context, rule *api.NotificationRule, query string
 	return nil
 }
 
-// drift tells of applications that have been out of sync for long.
+// drift reports applications that have been out of sync for long.
 func (n *news) drift(ctx context.Context, rule *api.NotificationRule, selector rbac.Selector) error {
 	w := reach(mirror.ItemsOf(api.KindApplication), rule, selector)
 	w.And("item.kind = ?", api.KindApplication)
@@ -142,7 +142,7 @@ func (n *news) drift(ctx context.Context, rule *api.NotificationRule, selector r
 	return n.lasting(ctx, rule, api.NotifyDrift, "item", "item.drift_since", w, appColumns, scanApp)
 }
 
-// away tells of agents that have been disconnected for long.
+// away reports agents that have been disconnected for long.
 func (n *news) away(ctx context.Context, rule *api.NotificationRule, selector rbac.Selector) error {
 	if ofApplications(rule) {
 		return nil
@@ -156,7 +156,7 @@ func (n *news) away(ctx context.Context, rule *api.NotificationRule, selector rb
 	})
 }
 
-// back tells of agents that are connected again after a long time: once for each
+// back reports agents that are connected again after a long time: once for each
 // such time, and not for one that was over before the rule was made.
 func (n *news) back(ctx context.Context, rule *api.NotificationRule, selector rbac.Selector) error {
 	if ofApplications(rule) {
@@ -180,7 +180,7 @@ func ofApplications(rule *api.NotificationRule) bool {
 	return len(rule.Services) > 0 || len(rule.Environments) > 0
 }
 
-// tokens tells of API tokens that end soon. They have no labels.
+// tokens reports API tokens that end soon. They have no labels.
 func (n *news) tokens(ctx context.Context, rule *api.NotificationRule) error {
 	if rule.Selector != "" || ofApplications(rule) {
 		return nil
@@ -210,9 +210,9 @@ func endID(e *api.NotificationEvent) string {
 	return e.Event + "/" + e.Object.ID + "/" + e.ExpiresAt.Format(time.RFC3339Nano)
 }
 
-// certificates tells of certificates for repositories that end soon. Their end
-// is in the body only, so all are looked at, some at a time; those that were told
-// are left out before they count.
+// certificates reports certificates for repositories that end soon. Their end
+// is in the body only, so all are looked at, some at a time; those that were
+// reported are left out before the limit.
 func (n *news) certificates(ctx context.Context, rule *api.NotificationRule, selector rbac.Selector) error {
 	if ofApplications(rule) {
 		return nil
@@ -227,7 +227,7 @@ func (n *news) certificates(ctx context.Context, rule *api.NotificationRule, sel
 			return err
 		}
 		for _, e := range found {
-			if fresh == mostNews { // the rest is found next, behind those that are told by then
+			if fresh == mostNews { // the rest is found next, behind those that are reported by then
 				n.more = true
 				return nil
 			}
@@ -282,7 +282,7 @@ func (n *news) endingCertificates(
 	return found, last, err
 }
 
-// untoldOf leaves out of events those that a rule has told.
+// untoldOf leaves out of events those that a rule has reported.
 func (n *news) untoldOf(ctx context.Context, rule *api.NotificationRule, events []*api.NotificationEvent) ([]*api.NotificationEvent, error) {
 	ids := make([]string, len(events))
 	for i, e := range events {

@@ -63,7 +63,7 @@ type Kept struct {
 }
 
 // claimTries is how often a key may be released between the attempt to take it
-// and the look at who has it.
+// and the look at its holder.
 const claimTries = 3
 
 // Claim takes an idempotency key, or gives what was kept for it. A key that is
@@ -98,7 +98,7 @@ func (s *Claims) Claim(ctx context.Context, key, fingerprint string, until time.
 		case was != fingerprint:
 			return busy("Idempotency-Key", 0, "the idempotency key was used for another request: take a new one")
 		case done == 0 && until.Sub(expires) > longestRequest:
-			return busy("", 0, "the server ended while it did this, and cannot say what came of it: "+
+			return busy("", 0, "the server stopped while it did this, and does not know the result: "+
 				"look whether it was done (the audit, or the commands of the agent), and ask again with a new key")
 		case done == 0:
 			return busy("", 1, "a request with this idempotency key is under way: try again when it has ended")

@@ -7,7 +7,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
-// lockViews is the number of PostgreSQL's lock that who saves a view holds.
+// lockViews is the number of PostgreSQL's lock for saving a view.
 const lockViews = 7_301_001
 
 const viewColumns = "owner_id, name, description, filter, created_at, updated_at"
@@ -19,7 +19,7 @@ func scanView(row db.Row, v *api.View) error {
 	return err
 }
 
-// ListViews gives the views of somebody and those of everyone: by name, one's own first.
+// ListViews gives the views of a user and those of everyone: by name, one's own first.
 func (s *Views) ListViews(ctx context.Context, owner api.Principal) ([]api.View, error) {
 	query := "SELECT " + viewColumns + " FROM saved_view WHERE owner_type = ? AND owner_id = ? OR owner_id = '' ORDER BY name, owner_id DESC"
 	list, err := db.All(ctx, s.db, query, []any{owner.Type, owner.ID}, scanView)
@@ -51,7 +51,7 @@ func (s *Views) SaveView(ctx context.Context, owner api.Principal, v api.View) (
 			return err
 		}
 		if others >= api.MaxViews {
-			return db.Invalid("name", "there are %d views already: delete one that nobody needs", others)
+			return db.Invalid("name", "there are %d views already: delete an unused one", others)
 		}
 		_, err := t.Exec(ctx, `INSERT INTO saved_view (owner_type, owner_id, name, description, filter, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (owner_type, owner_id, name) DO UPDATE SET description = excluded.description, filter = excluded.filter, updated_at = excluded.updated_at`,

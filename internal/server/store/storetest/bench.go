@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
-// Clock is a clock that moves when it is told to.
+// Clock is a clock that moves on request.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time

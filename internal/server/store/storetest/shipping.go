@@ -65,7 +65,7 @@ func (s *Shipping) Expect(when, app, service, environment string) {
 	}
 }
 
-// Cluster is a cluster as an agent tells it.
+// Cluster is a cluster as an agent reports it.
 func Cluster(secret, name, server, project string) agentapi.Item {
 	body, _ := json.Marshal(agentapi.Setting{Fields: map[string]string{"name": name, "server": server, "project": project}})
 	return agentapi.Item{

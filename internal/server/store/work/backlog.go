@@ -16,7 +16,7 @@ type Backlog struct {
 	// Notifications are the messages that wait, and those that were given up
 	// within a day, by state.
 	Notifications map[string]int64
-	// Pending is how many changes connected agents have not told yet, and Lag
+	// Pending is how many changes connected agents have not reported yet, and Lag
 	// how long the oldest has waited.
 	Pending int64
 	Lag     time.Duration

@@ -173,7 +173,7 @@ func scanShown(row db.Row, c *api.Command) error {
 	return err
 }
 
-// ShowCommand reads a command as the API tells it.
+// ShowCommand reads a command as the API returns it.
 func (s *Commands) ShowCommand(ctx context.Context, id string) (api.Command, error) {
 	return db.Get(ctx, s.db, "command", id, "SELECT "+shownColumns+" FROM command WHERE id = ?", []any{id}, scanShown)
 }

@@ -20,8 +20,8 @@ const (
 	placeEvents = "events"
 )
 
-// OpenEvents returns what tells the numbers of this database's events from
-// those of another, and the number of the newest.
+// OpenEvents returns what distinguishes the numbers of this database's
+// events from those of another, and the number of the newest.
 func (s *Events) OpenEvents(ctx context.Context) (run string, newest int64, err error) {
 	err = s.db.Write(ctx, func(t db.Tx) error {
 		_, err := t.Exec(ctx, "INSERT INTO event_place (id, run, number) VALUES (?, ?, 0) ON CONFLICT (id) DO NOTHING", placeEvents, strings.ToLower(rand.Text()[:10]))
@@ -37,7 +37,7 @@ func (s *Events) OpenEvents(ctx context.Context) (run string, newest int64, err 
 }
 
 // AppendEvents keeps events behind the newest, in one transaction that makes
-// others wait: who reads a number has been able to read all before it. It
+// others wait: a reader of a number has been able to read all before it. It
 // returns the number of the last one.
 func (s *Events) AppendEvents(ctx context.Context, events []api.Event) (last int64, err error) {
 	err = s.db.Write(ctx, func(t db.Tx) error {

@@ -147,8 +147,8 @@ func scanTarget(row db.Row, v *api.JobTarget) error {
 	return row.Scan(&v.Place, &v.Application, &v.State, &v.Command, &v.Request, &v.Message, db.Instant(&v.StartedAt), db.Instant(&v.FinishedAt))
 }
 
-// ClaimBulk takes the oldest job for a while that is not over and that nobody
-// has, and returns it with its token; none where there is none.
+// ClaimBulk takes the oldest job for a while that is not over and that no
+// server has, and returns it with its token; none where there is none.
 func (s *Jobs) ClaimBulk(ctx context.Context, holder string, hold time.Duration) (j *api.Job, token string, err error) {
 	err = s.db.Timed(ctx, func(t db.Tx, now int64) error {
 		j, token = nil, ""
@@ -194,7 +194,7 @@ func (s *Jobs) HoldBulk(ctx context.Context, id, holder string, hold time.Durati
 	return stoppedBy, err
 }
 
-// StopBulk notes that somebody wants a job to begin nothing more, and reports
+// StopBulk notes that a job is to start no further applications, and reports
 // whether it was under way.
 func (s *Jobs) StopBulk(ctx context.Context, id, by string) (was bool, err error) {
 	err = s.db.Write(ctx, func(t db.Tx) error {

@@ -14,7 +14,7 @@ type Server struct {
 	ID string
 	// Address is where the others reach it, host:port; empty where they cannot.
 	Address string
-	// KeyPrint tells the keys that servers sign with apart.
+	// KeyPrint distinguishes the keys that servers sign with.
 	KeyPrint string
 	Version  string
 }
@@ -42,7 +42,7 @@ func (s *Servers) KeepServer(ctx context.Context, me Server, life time.Duration)
 
 // BuryServers forgets servers that were not seen within life, and those that
 // had the address of this one before it: they were killed. What they were
-// sending is to be sent now, by whoever is there. It returns how many there were;
+// sending is to be sent now, by the servers that are there. It returns how many there were;
 // each is returned to one caller only.
 func (s *Servers) BuryServers(ctx context.Context, me Server, life time.Duration) (n int64, err error) {
 	err = s.db.Timed(ctx, func(t db.Tx, now int64) error {
@@ -72,7 +72,7 @@ func (s *Servers) DropServer(ctx context.Context, id string) error {
 }
 
 // ClaimJob takes a job for a while, and reports whether it did: it is due, and
-// nobody else has it. Who has it claims it again before the while is over.
+// no other server has it. The server that has it claims it again before the time is over.
 func (s *Servers) ClaimJob(ctx context.Context, job, holder string, hold time.Duration) (mine bool, err error) {
 	err = s.db.Timed(ctx, func(t db.Tx, now int64) error {
 		n, err := t.Exec(ctx, `INSERT INTO job (id, holder, held_until, due_at) VALUES (?, ?, ?, 0)

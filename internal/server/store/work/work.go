@@ -1,5 +1,5 @@
 // Package work keeps what is to be done and by whom: commands for agents, bulk jobs, the servers that share the database, and the
-// events that they tell each other.
+// events that they send each other.
 package work
 
 import (
@@ -26,5 +26,5 @@ type Jobs struct{ db *db.DB }
 // Servers keeps which servers there are, and which of them does what only one does at a time.
 type Servers struct{ db *db.DB }
 
-// Events keeps what servers tell each other, in one order.
+// Events keeps what servers send each other, in one order.
 type Events struct{ db *db.DB }

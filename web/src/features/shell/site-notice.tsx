@@ -4,7 +4,7 @@ import { infoQuery } from "@/lib/info";
 import { Notice } from "@/ui/notice";
 
 const key = "slipway.notice";
-const every = 300_000; // ms: no event tells of another banner
+const every = 300_000; // ms: no event reports another banner
 
 // SiteNotice is the banner of the settings. Once it is dismissed, this browser shows it again when it says something else.
 export function SiteNotice() {
