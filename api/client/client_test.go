@@ -192,7 +192,7 @@ func TestACommandIsFollowedToItsEnd(t *testing.T) {
 	}{
 		{api.CommandDone, ""},
 		{api.CommandRefused, "slipway-agent-policy"},
-		{api.CommandExpired, "ask again"},
+		{api.CommandExpired, "try again"},
 		{api.CommandUnknown, "look at what came of it"},
 		{api.CommandFailed, "could not do it"},
 	} {
@@ -235,7 +235,7 @@ func TestACommandThatNobodyTellsOfIsNotWaitedForWithoutEnd(t *testing.T) {
 	client = client.OnWait(func(cmd api.Command) { told = append(told, cmd.ID) })
 	app := client.Application(api.Target{Agent: "account.prod", Namespace: "argocd", Name: "shop"})
 	_, err := app.Operate(t.Context(), api.SyncRequest{})
-	if err == nil || !strings.Contains(err.Error(), "look whether it was done") || !slices.Equal(told, []string{"c1"}) {
+	if err == nil || !strings.Contains(err.Error(), "check whether it was done") || !slices.Equal(told, []string{"c1"}) {
 		t.Errorf("got %v, and was told of %v", err, told)
 	}
 }

@@ -281,7 +281,7 @@ func (t *teller) warnings() {
 		if c.Type == v1alpha1.ConditionSharedResourceWarning && slices.ContainsFunc(t.reasons, func(r Reason) bool { return r.Code == Shared && r.Why == c.Message }) {
 			continue
 		}
-		r := Reason{Code: Warned, What: "warning: " + string(c.Type), Why: c.Message, Since: timeOf(c.LastTransitionTime), Next: "follow it; nothing waits for it"}
+		r := Reason{Code: Warned, What: "warning: " + string(c.Type), Why: c.Message, Since: timeOf(c.LastTransitionTime), Next: "follow the message; nothing waits for it"}
 		switch {
 		case slices.Contains(told, c.Type):
 			continue
