@@ -91,7 +91,7 @@ const (
 	// badgeGrey is the colour of what is no state, and of what is not known.
 	badgeGrey = "#57606a"
 	// Points of a badge.
-	badgeHeight, badgeMargin, badgeLetter = 20, 7, 7
+	badgeHeight, badgeMargin, badgeLetter, badgeGap = 20, 7, 7, 1
 )
 
 func shortRevision(revision string) string {
@@ -126,7 +126,10 @@ func drawBadge(parts []badgePart) []byte {
 	var shapes, words strings.Builder
 	var texts []string
 	at := 0
-	for _, p := range parts {
+	for i, p := range parts {
+		if i > 0 {
+			at += badgeGap
+		}
 		text := html.EscapeString(p.text)
 		long := utf8.RuneCountInString(p.text) * badgeLetter
 		fmt.Fprintf(&shapes, `<rect x="%d" width="%d" height="%d" fill="%s"/>`, at, long+2*badgeMargin, badgeHeight, p.colour)
