@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 245a24399c6bf8f9353d85eb59e8975d005c63c00cc6a91c8226b5de7dc87136
+// sha256 of it: c42924866d02786c629c3358c1499e1efef32e7a47ce1f801efdecc45e2db5b6
 
 export interface paths {
 	"/api/v1/access/can": {
