@@ -144,7 +144,8 @@ func ParseID(id string) (Scope, string, error) {
 	case parts[0] == "project" && len(parts) == 4:
 		return ProjectScope(parts[1], parts[2]), parts[3], nil
 	}
-	return "", "", fmt.Errorf(`read id %.200q: write "account.<name>", "org.<organization>.<name>" or "project.<organization>.<project>.<name>"`, id)
+	return "",
+		"", fmt.Errorf(`read id %.200q: write "account.<name>", "org.<organization>.<name>" or "project.<organization>.<project>.<name>"`, id)
 }
 
 // ProjectID is the identifier of a project: "<organization>.<project>".

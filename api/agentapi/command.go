@@ -108,7 +108,8 @@ func (k Kind) Nature() Nature {
 		KindResourcePatch, KindResourceDelete, KindResourceAction,
 		KindSettingsApply, KindSettingsDelete, KindRotate:
 		return Changes
-	case KindDiff, KindTree, KindManifests, KindPreview, KindPlan, KindOperation, KindRevisions, KindFindings, KindTips, KindLinks, KindRepositoryRefs, KindRepositoryPaths,
+	case KindDiff, KindTree, KindManifests, KindPreview, KindPlan, KindOperation, KindRevisions, KindFindings, KindTips, KindLinks,
+		KindRepositoryRefs, KindRepositoryPaths,
 		KindResourceGet, KindResourceActions, KindResourceEvents, KindSettingsTest:
 		return Reads
 	case KindResourceLogs, KindResourceTerminal, KindTreeWatch:

@@ -40,7 +40,8 @@ func (e Engine) Lacks() []Lack {
 			"(`slipway app sync APP --revision REVISION --resource GROUP/KIND:NAME`)"},
 		{KindRevert, "Argo CD puts an object back by syncing it: `slipway app sync APP --resource GROUP/KIND:NAME`"},
 		{KindAllow, "Argo CD cannot leave drift alone until a time: turn off selfHeal, or name the field in spec.ignoreDifferences"},
-		{KindPlan, "Argo CD plans its own syncs: see what differs instead (`slipway app diff APP`), or ask for a dry run (`slipway app sync APP --dry-run`)"},
+		{KindPlan, "Argo CD plans its own syncs: see what differs instead (`slipway app diff APP`), " +
+			"or ask for a dry run (`slipway app sync APP --dry-run`)"},
 		{KindResourcePatch, only + "patch the object with kubectl or `argocd app patch-resource`"},
 		{KindResourceDelete, only + "delete the object with kubectl or `argocd app delete-resource`"},
 		{KindResourceActions, only + "its actions are those of Argo CD, `argocd app actions list APP`"},

@@ -18,11 +18,13 @@ type settingFields struct {
 // fieldsOf is the one list of fields by type.
 func fieldsOf(t SettingType) settingFields {
 	access := []string{
-		"url", "type", "project", "insecure", "insecureIgnoreHostKey", "enableOCI", "insecureOCIForceHttp", "forceHttpBasicAuth", "proxy", "noProxy",
+		"url", "type", "project", "insecure", "insecureIgnoreHostKey", "enableOCI", "insecureOCIForceHttp",
+		"forceHttpBasicAuth", "proxy", "noProxy",
 		"githubAppID", "githubAppInstallationID", "githubAppEnterpriseBaseUrl", "useAzureWorkloadIdentity",
 	}
 	secrets := []string{
-		"username", "password", "bearerToken", "sshPrivateKey", "tlsClientCertData", "tlsClientCertKey", "githubAppPrivateKey", "gcpServiceAccountKey",
+		"username", "password", "bearerToken", "sshPrivateKey", "tlsClientCertData", "tlsClientCertKey", "githubAppPrivateKey",
+		"gcpServiceAccountKey",
 	}
 	aims := []string{"url", "proxy", "githubAppEnterpriseBaseUrl"}
 	switch t {
@@ -31,7 +33,10 @@ func fieldsOf(t SettingType) settingFields {
 	case SettingRepoCreds:
 		return settingFields{open: append(access, "name", "enableLfs", "depth"), secret: secrets, aims: aims, wide: true}
 	case SettingCluster:
-		return settingFields{open: []string{"name", "server", "project", "namespaces", "clusterResources", "shard"}, secret: []string{"config"}, aims: []string{"server"}}
+		return settingFields{
+			open: []string{"name", "server", "project", "namespaces", "clusterResources", "shard"}, secret: []string{"config"},
+			aims: []string{"server"},
+		}
 	case SettingCertificate:
 		return settingFields{open: []string{"serverName", "certData"}, wide: true}
 	case SettingKnownHost:
@@ -88,7 +93,8 @@ func (e Engine) Unused(t SettingType, field, value string) string {
 		return ""
 	}
 	switch {
-	case field == "type" && value != "git", field == "url" && strings.HasPrefix(value, "oci://"), field == "enableOCI", field == "insecureOCIForceHttp":
+	case field == "type" && value != "git", field == "url" &&
+		strings.HasPrefix(value, "oci://"), field == "enableOCI", field == "insecureOCIForceHttp":
 		return "the agent's own engine reads Git only, no charts or artifacts from registries yet: vendor the chart in Git"
 	case field == "enableLfs":
 		return "the agent's own engine fetches no files of Git LFS yet: keep manifests out of LFS"

@@ -197,5 +197,6 @@ func (a Application) Remove(ctx context.Context, req api.ResourceDelete) error {
 }
 
 func resourceQuery(ref api.ResourceRef) url.Values {
-	return set(url.Values{}, "group", ref.Group, "version", ref.Version, "kind", ref.Kind, "resourceNamespace", ref.Namespace, "resourceName", ref.Name)
+	return set(url.Values{}, "group", ref.Group, "version", ref.Version, "kind", ref.Kind, "resourceNamespace", ref.Namespace,
+		"resourceName", ref.Name)
 }

@@ -70,7 +70,8 @@ func New(cfg Config) (*Client, error) {
 		return nil, err
 	}
 	if base.Scheme == "http" && !cfg.Insecure && !loopback(base.Hostname()) {
-		return nil, api.Errorf(api.CodeInvalid, "%s is plain HTTP, over which an attacker on the network can read the token: use https://, or allow it with --insecure", base)
+		return nil, api.Errorf(api.CodeInvalid,
+			"%s is plain HTTP, over which an attacker on the network can read the token: use https://, or allow it with --insecure", base)
 	}
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = 90 * time.Second
@@ -256,7 +257,8 @@ func decode(answer *http.Response, raw []byte, out any) error {
 		return nil
 	}
 	if err := json.Unmarshal(raw, out); err != nil {
-		return fmt.Errorf("read answer of %s: it is not what this version expects (%w): use a slipway of the server's version", answer.Request.URL.Redacted(), err)
+		return fmt.Errorf("read answer of %s: it is not what this version expects (%w): use a slipway of the server's version",
+			answer.Request.URL.Redacted(), err)
 	}
 	return nil
 }

@@ -49,7 +49,8 @@ func (c *Client) command(ctx context.Context, r call, out any) (api.Command, err
 		}
 		if !cmd.Deadline.IsZero() && time.Since(cmd.Deadline) > overdue {
 			return cmd, &Error{Server: c.base.String(), Err: &api.Error{Code: api.CodeUnavailable, Message: fmt.Sprintf(
-				"agent %s got command %s and has not reported its result by %s: check whether it was done before you send it again; `slipway agent get %s` shows the state of the agent",
+				"agent %s got command %s and has not reported its result by %s: check whether it was done before you send it again; "+
+					"`slipway agent get %s` shows the state of the agent",
 				cmd.Agent, cmd.ID, cmd.Deadline.Format(time.RFC3339), cmd.Agent)}}
 		}
 		if err := sleep(ctx, lookAgain); err != nil {
@@ -69,7 +70,8 @@ func (c *Client) command(ctx context.Context, r call, out any) (api.Command, err
 		return cmd, nil
 	}
 	if err := json.Unmarshal(cmd.Result, out); err != nil {
-		return cmd, fmt.Errorf("read the answer of agent %s to command %s: %w: the agent's version may not fit, update it", cmd.Agent, cmd.ID, err)
+		return cmd, fmt.Errorf("read the answer of agent %s to command %s: %w: the agent's version may not fit, update it",
+			cmd.Agent, cmd.ID, err)
 	}
 	return cmd, nil
 }
@@ -88,11 +90,14 @@ func outcome(cmd api.Command) error {
 	case api.CommandDone:
 		return nil
 	case api.CommandRefused:
-		code, message = api.CodeForbidden, cmp.Or(message, "agent "+cmd.Agent+" does not allow it: see its policy, ConfigMap slipway-agent-policy")
+		code, message = api.CodeForbidden, cmp.Or(message,
+			"agent "+cmd.Agent+" does not allow it: see its policy, ConfigMap slipway-agent-policy")
 	case api.CommandExpired:
-		code, message = api.CodeUnavailable, cmp.Or(message, "agent "+cmd.Agent+" did not take it before the deadline: `slipway agent get "+cmd.Agent+"` shows its state; then try again")
+		code, message = api.CodeUnavailable, cmp.Or(message,
+			"agent "+cmd.Agent+" did not take it before the deadline: `slipway agent get "+cmd.Agent+"` shows its state; then try again")
 	case api.CommandUnknown:
-		code, message = api.CodeUnavailable, cmp.Or(message, "agent "+cmd.Agent+" began it and was restarted, so that its end is not known: look at what came of it before you ask again")
+		code, message = api.CodeUnavailable, cmp.Or(message,
+			"agent "+cmd.Agent+" began it and was restarted, so that its end is not known: look at what came of it before you ask again")
 	default:
 		message = cmp.Or(message, "agent "+cmd.Agent+" could not do it (command "+cmd.ID+")")
 	}

@@ -115,13 +115,17 @@ func (c *Client) foreign(answer *http.Response, r call) *api.Error {
 	code := api.CodeOfStatus(answer.StatusCode)
 	switch {
 	case answer.StatusCode < http.StatusBadRequest:
-		return &api.Error{Code: api.CodeInvalid, Message: fmt.Sprintf("server %s sends elsewhere (%.200s): use that address", c.base, answer.Header.Get("Location"))}
+		return &api.Error{
+			Code:    api.CodeInvalid,
+			Message: fmt.Sprintf("server %s sends elsewhere (%.200s): use that address", c.base, answer.Header.Get("Location")),
+		}
 	case answer.StatusCode == http.StatusNotFound:
 		return &api.Error{Code: code, Message: fmt.Sprintf("%s has no %s: it is no slipway-server, or one of another version", c.base, r.path)}
 	case answer.StatusCode == http.StatusProxyAuthRequired:
 		return &api.Error{Code: api.CodeUnavailable, Message: "the proxy wants credentials: put them into HTTPS_PROXY"}
 	}
-	return &api.Error{Code: code, Message: fmt.Sprintf("%s answers %s to %s %s, and that is not an answer of slipway-server: look at what is in front of it",
+	return &api.Error{Code: code, Message: fmt.Sprintf("%s answers %s to %s %s, and that is not an answer of slipway-server: "+
+		"look at what is in front of it",
 		c.base, statusOf(answer), r.method, r.path)}
 }
 

@@ -26,7 +26,8 @@ func (c *Client) FleetApplications(ctx context.Context, f api.FleetFilter, o api
 // fleetQuery says a filter in a query. What it searches for counts, not what the options of the list do.
 func fleetQuery(f api.FleetFilter, o api.ListOptions) url.Values {
 	o.Search, o.Scope, o.Labels = f.Search, f.Scope, f.Labels
-	query := set(listQuery(o), "agent", f.Agent, "argoProject", f.ArgoProject, "namespace", f.Namespace, "repoURL", f.RepoURL, "cluster", f.Cluster,
+	query := set(listQuery(o), "agent", f.Agent, "argoProject", f.ArgoProject, "namespace", f.Namespace,
+		"repoURL", f.RepoURL, "cluster", f.Cluster,
 		"service", f.Service, "environment", f.Environment, "region", f.Region, "type", f.Type, "version", f.Version,
 		"driftOlder", f.DriftOlder, "since", f.Since)
 	query["sync"], query["health"], query["phase"], query["attention"] = f.Sync, f.Health, f.Phase, f.Attention

@@ -45,7 +45,8 @@ func (c *Client) CompareLedger(ctx context.Context, id, other string) (api.Ledge
 // LedgerObject gives the changes to the object that the filter names by Kind, ObjectNS, Object and ObjectGroup, the newest
 // first.
 func (c *Client) LedgerObject(ctx context.Context, filter api.LedgerFilter) (api.Page[api.LedgerObjectChange], error) {
-	query := set(ledgerQuery(filter), "kind", filter.Kind, "objectName", filter.Object, "objectNamespace", filter.ObjectNS, "group", filter.ObjectGroup)
+	query := set(ledgerQuery(filter), "kind", filter.Kind, "objectName", filter.Object, "objectNamespace", filter.ObjectNS,
+		"group", filter.ObjectGroup)
 	return get[api.Page[api.LedgerObjectChange]](ctx, c, query, "ledger", "objects")
 }
 

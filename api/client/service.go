@@ -16,7 +16,8 @@ func (c *Client) Environments() Entities[api.Environment] {
 
 // ServiceRows gives a page of what runs where.
 func (c *Client) ServiceRows(ctx context.Context, f api.ServiceFilter) (api.Page[api.ServiceRow], error) {
-	query := set(listQuery(f.ListOptions), "service", f.Service, "environment", f.Environment, "type", f.Type, "region", f.Region, "agent", f.Agent)
+	query := set(listQuery(f.ListOptions), "service", f.Service, "environment", f.Environment, "type", f.Type,
+		"region", f.Region, "agent", f.Agent)
 	return get[api.Page[api.ServiceRow]](ctx, c, setBool(query, "drift", f.Drift), "fleet", "services")
 }
 

@@ -188,7 +188,8 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	}
 	a.renderer, a.children = renderer, children
 	a.engine = &engine.Engine{
-		Sources: a.sources, Renderer: renderer, Clusters: a.clusters, Projects: a.projects, Namespace: cfg.Namespace, Now: time.Now, Ran: clock.Ran,
+		Sources: a.sources, Renderer: renderer, Clusters: a.clusters, Projects: a.projects, Namespace: cfg.Namespace,
+		Now: time.Now, Ran: clock.Ran,
 		TimeLimit: a.settings.TimeLimit, Differences: a.differences.Get, Budget: &cfg.Budget,
 		Shadow: cfg.Shadow,
 		Namesake: func(ctx context.Context, app *v1alpha1.Application) (string, error) {
@@ -401,7 +402,8 @@ func (a *Agent) applicationNamespaces() (watched []string, counts func(namespace
 	}
 	namespaces, err := project.NewNamespaces(patterns)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read namespaces of Applications (--application-namespaces, or application.namespaces in %s): %w", place.ConfigParameters, err)
+		return nil, nil, fmt.Errorf("read namespaces of Applications (--application-namespaces, or application.namespaces in %s): %w",
+			place.ConfigParameters, err)
 	}
 	names, plain := namespaces.Names()
 	watched = append([]string{a.cfg.Namespace}, names...)

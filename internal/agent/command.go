@@ -67,28 +67,45 @@ The cluster that holds the Applications is found by --kubeconfig, then KUBECONFI
 	f.link.add(fs)
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "`file` with the connection to the cluster (default $KUBECONFIG, then the pod's own)")
 	fs.StringVar(&f.cfg.Namespace, "namespace", "argocd", "namespace of the Applications, their settings and the lease")
-	fs.StringVar(&f.cfg.Installation, "installation-id", "", "`name` that distinguishes objects from those of other agents on the same cluster, if argocd-cm has no installationID")
-	fs.StringSliceVar(&f.namespaces, "application-namespaces", nil, "further namespaces with Applications: names, globs, /regular expressions/; application.namespaces of argocd-cmd-params-cm where it is not set")
+	fs.StringVar(&f.cfg.Installation, "installation-id", "",
+		"`name` that distinguishes objects from those of other agents on the same cluster, if argocd-cm has no installationID")
+	fs.StringSliceVar(&f.namespaces, "application-namespaces", nil,
+		"further namespaces with Applications: names, globs, /regular expressions/; "+
+			"application.namespaces of argocd-cmd-params-cm where it is not set")
 	fs.StringVar(&f.cfg.Data, "data", filepath.Join(os.TempDir(), "slipway-agent"), "`directory` for caches; it can be lost at any time")
-	fs.BoolVar(&f.cfg.InstallCRDs, "install-crds", true, "install the resource definitions and the default AppProject; those of Argo CD are left alone")
+	fs.BoolVar(&f.cfg.InstallCRDs, "install-crds", true,
+		"install the resource definitions and the default AppProject; those of Argo CD are left alone")
 	fs.DurationVar(&f.cfg.Poll, "poll", time.Minute, "time between two looks at a repository; webhooks do not wait for it")
 	fs.StringVar(&f.cfg.HealthListen, "health-listen", "", "`address` for /healthz and /readyz")
 	fs.StringVar(&f.cfg.MetricsListen, "metrics-listen", "", "`address` for /metrics")
-	fs.BoolVar(&f.cfg.MetricsApplications, "metrics-applications", false, "a metric for each Application too, with its name, sync status and health; with thousands of them Prometheus pays for it")
+	fs.BoolVar(&f.cfg.MetricsApplications, "metrics-applications", false,
+		"a metric for each Application too, with its name, sync status and health; with thousands of them Prometheus pays for it")
 	fs.StringVar(&f.cfg.WebhookListen, "webhook-listen", "", "`address` for POST /api/webhook, where forges report pushes")
-	fs.BoolVar(&f.cfg.AllowUnsigned, "webhook-allow-unsigned", true, "take webhooks of forges for which argocd-secret holds no secret; they only make the agent look")
+	fs.BoolVar(&f.cfg.AllowUnsigned, "webhook-allow-unsigned", true,
+		"take webhooks of forges for which argocd-secret holds no secret; they only make the agent look")
 	fs.StringVar(&f.cfg.PprofListen, "pprof-listen", "", "`address` for /debug/pprof; keep it on loopback")
 	f.outward.Register(fs)
 	fs.BoolVar(&f.cfg.AllowFile, "allow-file-repositories", false, "allow repositories in local directories; for development")
-	fs.Int64Var(&f.cfg.RepositorySize, "repository-size", git.DefaultMaxSize>>20, "`MiB` on disk that the mirror of one repository may have; a fetch that would bring more is ended")
-	fs.Int64Var(&f.cfg.RepositoryMemory, "repository-memory", git.DefaultMaxMemory>>20, "`MiB` of memory that one process of git may take for what a repository sends; less than the limit of the container")
+	fs.Int64Var(&f.cfg.RepositorySize, "repository-size", git.DefaultMaxSize>>20,
+		"`MiB` on disk that the mirror of one repository may have; a fetch that would bring more is ended")
+	fs.Int64Var(&f.cfg.RepositoryMemory, "repository-memory", git.DefaultMaxMemory>>20,
+		"`MiB` of memory that one process of git may take for what a repository sends; less than the limit of the container")
 	fs.IntVar(&f.cfg.Workers, "workers", 0, "Applications that are reconciled at a time; 0: by the number of processors")
-	fs.IntVar(&f.cfg.Shards, "shards", 1, "parts of the Applications that replicas share, each working on some; 1: one replica works on all, the others wait")
-	fs.DurationVar(&f.cfg.LeaseDuration, "lease-duration", shard.Duration, "how long the lease of a replica counts that is gone; whole seconds, the same for all")
-	fs.StringVar(&f.budget, "deletion-budget", plan.DefaultBudget().String(), "what one sync may delete without a person's word: a number of objects, \"20,30%\" for more than 20 that are over 30% of the application, or off")
-	fs.StringVar(&f.engine, "engine", string(agentapi.EngineSlipway), "what works on the Applications: `slipway|argocd`, the engine in this process, or an Argo CD that is in the cluster already and stays as it is")
-	fs.StringVar(&f.cfg.HelmVersion, "helm-version", beside.HelmAuto, "Helm that renders charts whose source has no helm.version: `auto|v3|v4`; auto is that of the Argo CD in the namespace, and v3 where there is none")
-	fs.BoolVar(&f.cfg.Shadow, "shadow", false, "write nothing to any cluster, and report the changes that would be made: on GET /shadow of --health-listen, in metrics, in the log")
+	fs.IntVar(&f.cfg.Shards, "shards", 1,
+		"parts of the Applications that replicas share, each working on some; 1: one replica works on all, the others wait")
+	fs.DurationVar(&f.cfg.LeaseDuration, "lease-duration", shard.Duration,
+		"how long the lease of a replica counts that is gone; whole seconds, the same for all")
+	fs.StringVar(&f.budget, "deletion-budget", plan.DefaultBudget().String(),
+		"what one sync may delete without a person's word: a number of objects, "+
+			"\"20,30%\" for more than 20 that are over 30% of the application, or off")
+	fs.StringVar(&f.engine, "engine", string(agentapi.EngineSlipway),
+		"what works on the Applications: `slipway|argocd`, the engine in this process, "+
+			"or an Argo CD that is in the cluster already and stays as it is")
+	fs.StringVar(&f.cfg.HelmVersion, "helm-version", beside.HelmAuto,
+		"Helm that renders charts whose source has no helm.version: `auto|v3|v4`; auto is that of the Argo CD in the namespace, "+
+			"and v3 where there is none")
+	fs.BoolVar(&f.cfg.Shadow, "shadow", false,
+		"write nothing to any cluster, and report the changes that would be made: on GET /shadow of --health-listen, in metrics, in the log")
 	fs.StringVar(&f.cfg.ShadowReport, "shadow-report", "", "`file` with the content of GET /shadow; with --shadow")
 	fs.BoolVar(&f.verbose, "verbose", false, "log every comparison")
 	return cmd
@@ -159,7 +176,8 @@ func (f *flags) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.cfg.Log.Info("starting", "namespace", f.cfg.Namespace, "cluster", f.cfg.REST.Host, "identity", f.cfg.Identity, "engine", f.cfg.Engine, "shadow", f.cfg.Shadow)
+	f.cfg.Log.Info("starting", "namespace", f.cfg.Namespace, "cluster", f.cfg.REST.Host, "identity", f.cfg.Identity, "engine", f.cfg.Engine,
+		"shadow", f.cfg.Shadow)
 	return a.Run(ctx)
 }
 

@@ -196,5 +196,6 @@ func (g *linkGauges) Collect(ch chan<- prometheus.Metric) {
 	waits := g.ledger.Book.Stats()
 	send(now, "slipway_ledger_waiting", "Entries of the ledger that the server does not have yet.", float64(waits.Entries))
 	send(now, "slipway_ledger_spool_bytes", "Size of the files that they are in, with their manifests.", float64(waits.Bytes))
-	send(ever, "slipway_ledger_lost_total", "Entries that were dropped: the server was away too long, or the disk failed.", float64(waits.Lost))
+	send(ever, "slipway_ledger_lost_total",
+		"Entries that were dropped: the server was away too long, or the disk failed.", float64(waits.Lost))
 }

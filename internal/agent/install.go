@@ -76,7 +76,8 @@ func (c *Config) installCRD(ctx context.Context, client dynamic.Interface, raw [
 		return fmt.Errorf("encode resource definition %s: %w", want.GetName(), err)
 	}
 	force := true
-	if _, err := in.Patch(ctx, want.GetName(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: "slipway-agent", Force: &force}); err != nil {
+	if _, err := in.Patch(ctx, want.GetName(), types.ApplyPatchType, body,
+		metav1.PatchOptions{FieldManager: "slipway-agent", Force: &force}); err != nil {
 		return fmt.Errorf("install resource definition %s: %w", want.GetName(), err)
 	}
 	c.Log.Info("resource definition installed", "name", want.GetName(), "version", crd.Version)

@@ -64,8 +64,10 @@ func (a *Agent) addLink() error {
 		return fmt.Errorf("make client for the link: %w", err)
 	}
 	a.linked = report.New(report.Config{
-		Rest: a.cfg.REST, Version: a.cfg.Version, Namespace: a.cfg.Namespace, Engine: a.driver.Engine(), Registry: a.registry, Projects: a.projects,
-		Settings: a.settings, Clusters: a.clusters, Pool: a.pool, Deleters: &a.deleters, Log: a.log, Health: a.driver.Health, Works: a.driver.Works,
+		Rest: a.cfg.REST, Version: a.cfg.Version, Namespace: a.cfg.Namespace, Engine: a.driver.Engine(), Registry: a.registry,
+		Projects: a.projects,
+		Settings: a.settings, Clusters: a.clusters, Pool: a.pool, Deleters: &a.deleters, Log: a.log, Health: a.driver.Health,
+		Works:   a.driver.Works,
 		Objects: a.driver.Objects, Seen: func(id registry.Name) { a.trees.Changed(id) }, Ctx: func() context.Context { return a.ctx },
 		Moved: func(old, fresh *v1alpha1.Application) {
 			a.driver.Moved(old, fresh)
@@ -82,9 +84,12 @@ func (a *Agent) addLink() error {
 	}
 	a.link = link.New(link.Config{
 		Server: a.cfg.Link.Server, Transport: a.cfg.Link.Transport, Token: a.cfg.Link.Token, Core: core, Namespace: a.cfg.Namespace,
-		Instance: a.cfg.Identity + "_" + uuid.NewString()[:8], Source: a.linked, Records: records, Versions: a.linked.Versions, Components: a.linked.Components,
-		Policy: func() map[string]string { return a.settings.Config(link.ConfigPolicy) }, Manages: a.linked.Manages, Redact: a.linked.Redact, RedactText: a.linked.RedactText,
-		Meter: a.metrics, Trace: a.traces.of, ReadOnly: a.cfg.Shadow, Executors: executors, Streamers: streamers, Log: a.log.With("component", "link"),
+		Instance: a.cfg.Identity + "_" + uuid.NewString()[:8], Source: a.linked, Records: records, Versions: a.linked.Versions,
+		Components: a.linked.Components,
+		Policy:     func() map[string]string { return a.settings.Config(link.ConfigPolicy) }, Manages: a.linked.Manages, Redact: a.linked.Redact,
+		RedactText: a.linked.RedactText,
+		Meter:      a.metrics, Trace: a.traces.of, ReadOnly: a.cfg.Shadow, Executors: executors, Streamers: streamers,
+		Log: a.log.With("component", "link"),
 	})
 	a.linked.Begin(a.link)
 	a.registry.OnMove = a.linked.ApplicationMoved

@@ -35,13 +35,17 @@ type linkFlags struct {
 
 func (f *linkFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.server, "server", "", "`URL` of the server that this agent belongs to; HTTPS_PROXY and NO_PROXY count")
-	fs.StringVar(&f.token, "registration-token", "", "one-time `token` that registers the agent, needed once; others on this machine can read it here, so a file or $"+tokenVariable+" is better")
+	fs.StringVar(&f.token, "registration-token",
+		"", "one-time `token` that registers the agent, needed once; others on this machine can read it here, so a file or $"+tokenVariable+
+			" is better")
 	fs.StringVar(&f.tokenFile, "registration-token-file", "", "`file` with that token; it may be missing once the agent is registered")
-	fs.StringVar(&f.ca, "server-ca", "", "`file` with certificates (PEM) that signed the server's, or that of a proxy that looks inside; they are trusted beside the system's")
+	fs.StringVar(&f.ca, "server-ca", "",
+		"`file` with certificates (PEM) that signed the server's, or that of a proxy that looks inside; they are trusted beside the system's")
 	fs.StringVar(&f.cert, "client-cert", "", "`file` with the certificate (PEM) that the agent shows to the server or a proxy")
 	fs.StringVar(&f.key, "client-key", "", "`file` with its key (PEM)")
 	fs.BoolVar(&f.instances, "instances", true, "report the pods of applications to the server; needs list and watch on pods and their owners")
-	fs.BoolVar(&f.insecure, "insecure-skip-verify", false, "do not verify the server's certificate; for tests only, and reported in log, health and metrics")
+	fs.BoolVar(&f.insecure, "insecure-skip-verify", false,
+		"do not verify the server's certificate; for tests only, and reported in log, health and metrics")
 }
 
 // config reads the flags; nil for an agent without a server.

@@ -90,7 +90,8 @@ func newMetrics(a *Agent) *metrics {
 		Name: "slipway_missed_events_total", Help: "What a slow look found although an event should have reported it, by wait; stays 0.",
 	}, []string{"wait"})
 	m.renders = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "slipway_render_wait_seconds", Help: "How long renderings waited for a process, by how they ended.", Buckets: []float64{.001, .01, .05, .1, .5, 1, 2, 5, 30, 60, 300},
+		Name: "slipway_render_wait_seconds", Help: "How long renderings waited for a process, by how they ended.",
+		Buckets: []float64{.001, .01, .05, .1, .5, 1, 2, 5, 30, 60, 300},
 	}, []string{"outcome"})
 	m.cpu = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "slipway_render_cpu_seconds_total", Help: "Processor time of renderings in processes of their own, by how they ended.",
@@ -105,19 +106,22 @@ func newMetrics(a *Agent) *metrics {
 		Name: "slipway_link_batch_items", Help: "Items of a batch.", Buckets: []float64{0, 1, 2, 5, 10, 50, 100, 500, 1000},
 	})
 	m.batchTime = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "slipway_link_batch_seconds", Help: "Time until the server has stored a batch.", Buckets: []float64{.001, .005, .01, .05, .1, .5, 1, 5, 15, 60},
+		Name: "slipway_link_batch_seconds", Help: "Time until the server has stored a batch.",
+		Buckets: []float64{.001, .005, .01, .05, .1, .5, 1, 5, 15, 60},
 	})
 	m.commands = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "slipway_commands_total", Help: "Commands of the server by kind and status.",
 	}, []string{"kind", "status"})
 	m.commandTime = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "slipway_command_seconds", Help: "Time that commands took to carry out.", Buckets: []float64{.001, .005, .01, .05, .1, .5, 1, 5, 30, 120},
+		Name: "slipway_command_seconds", Help: "Time that commands took to carry out.",
+		Buckets: []float64{.001, .005, .01, .05, .1, .5, 1, 5, 30, 120},
 	}, []string{"nature"})
 	m.begin()
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "slipway_build_info", Help: "Always 1; the label is the version.", ConstLabels: prometheus.Labels{"version": a.cfg.Version},
 	}, func() float64 { return 1 })
-	m.registry.MustRegister(build, m.stages, m.turns, m.syncs, m.queued, m.events, m.requests, m.pushes, m.writes, m.crashes, m.missed, m.renders, m.cpu, m.yields, m.ended,
+	m.registry.MustRegister(build, m.stages, m.turns, m.syncs, m.queued, m.events, m.requests, m.pushes, m.writes, m.crashes, m.missed,
+		m.renders, m.cpu, m.yields, m.ended,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &gauges{agent: a})
 	if a.cfg.MetricsApplications {
 		m.registry.MustRegister(&applicationGauges{a})
@@ -128,13 +132,19 @@ func newMetrics(a *Agent) *metrics {
 // begin has counters say 0 before there is anything to count: a rate needs it, and a reader sees that they exist.
 func (m *metrics) begin() {
 	m.turns.WithLabelValues("ok")
-	for _, stage := range []engine.Stage{engine.StagePermit, engine.StageFetch, engine.StageRender, engine.StageLive, engine.StageCompare, engine.StageApply} {
+	for _, stage := range []engine.Stage{
+		engine.StagePermit, engine.StageFetch, engine.StageRender, engine.StageLive,
+		engine.StageCompare, engine.StageApply,
+	} {
 		m.stages.WithLabelValues(string(stage))
 		if stage != engine.StageApply { // what fails there is the operation's
 			m.turns.WithLabelValues(string(stage))
 		}
 	}
-	for _, phase := range []v1alpha1.OperationPhase{v1alpha1.OperationRunning, v1alpha1.OperationSucceeded, v1alpha1.OperationFailed, v1alpha1.OperationError} {
+	for _, phase := range []v1alpha1.OperationPhase{
+		v1alpha1.OperationRunning, v1alpha1.OperationSucceeded, v1alpha1.OperationFailed,
+		v1alpha1.OperationError,
+	} {
 		m.syncs.WithLabelValues(string(phase))
 	}
 	for _, why := range []live.Why{live.Drift, live.Gone, live.Appeared, live.Health} {
@@ -177,7 +187,10 @@ func (m *metrics) Batch(items int, took time.Duration, refused agentapi.Code) {
 	result := labelOK
 	if refused != "" {
 		result = labelOther
-		for _, code := range []agentapi.Code{agentapi.CodeMalformed, agentapi.CodeTooLarge, agentapi.CodeFenced, agentapi.CodeStale, agentapi.CodeRevoked} {
+		for _, code := range []agentapi.Code{
+			agentapi.CodeMalformed, agentapi.CodeTooLarge, agentapi.CodeFenced, agentapi.CodeStale,
+			agentapi.CodeRevoked,
+		} {
 			if refused == code {
 				result = string(code)
 			}

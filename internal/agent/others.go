@@ -144,7 +144,8 @@ func (o *others) covers(patterns string) bool {
 
 // setting is what a ConfigMap of another namespace says; "" where it says nothing, or may not be read.
 func (o *others) setting(ctx context.Context, namespace, config, key string) string {
-	obj, err := o.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(namespace).Get(ctx, config, metav1.GetOptions{})
+	obj, err := o.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(namespace).Get(ctx,
+		config, metav1.GetOptions{})
 	if err != nil {
 		return ""
 	}
@@ -217,7 +218,8 @@ func (o *others) namesake(ctx context.Context, app *v1alpha1.Application) (strin
 }
 
 // rivalry is what is reported about an Application with a namesake.
-const rivalry = "Application %s of namespace %s, which another agent or Argo CD works on, deploys to the same cluster, and objects of both " +
+const rivalry = "Application %s of namespace %s, which another agent or Argo CD works on, " +
+	"deploys to the same cluster, and objects of both " +
 	"would carry the same mark: nothing is touched, since each would delete what the other has; give this agent an id of its own " +
 	"(--installation-id NAME, or installationID in %s), or rename one of the two"
 

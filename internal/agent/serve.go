@@ -158,7 +158,8 @@ func (a *Agent) serveReady(w http.ResponseWriter, _ *http.Request) {
 	}
 	if err := a.disk.err(); err != nil {
 		a.log.Warn("not ready: the data directory takes no writes", "err", err)
-		http.Error(w, "the data directory takes no writes: "+err.Error()+": make room, or check its permissions (--data)", http.StatusServiceUnavailable)
+		http.Error(w, "the data directory takes no writes: "+err.Error()+": make room, or check its permissions (--data)",
+			http.StatusServiceUnavailable)
 		return
 	}
 	fmt.Fprintln(w, "ready")

@@ -21,7 +21,10 @@ import (
 
 // leader is this agent as one that leads.
 func (c *Config) leader() *shard.Leader {
-	return &shard.Leader{REST: c.REST, Namespace: c.Namespace, Identity: c.Identity, Labels: c.leaseLabels(), Times: shard.TimesOf(c.LeaseDuration), Log: c.Log}
+	return &shard.Leader{
+		REST: c.REST, Namespace: c.Namespace, Identity: c.Identity, Labels: c.leaseLabels(),
+		Times: shard.TimesOf(c.LeaseDuration), Log: c.Log,
+	}
 }
 
 // lead runs f while this agent leads, once the API server answers.

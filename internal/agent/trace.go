@@ -56,7 +56,10 @@ func (t *traces) reconciled(ctx context.Context, span *trace.Span, start time.Ti
 	if t == nil {
 		return
 	}
-	for _, stage := range []engine.Stage{engine.StagePermit, engine.StageFetch, engine.StageRender, engine.StageLive, engine.StageCompare, engine.StageApply} {
+	for _, stage := range []engine.Stage{
+		engine.StagePermit, engine.StageFetch, engine.StageRender, engine.StageLive,
+		engine.StageCompare, engine.StageApply,
+	} {
 		if took := res.Times[stage]; took > 0 {
 			t.Past(ctx, string(stage), start, start.Add(took))
 			start = start.Add(took)
@@ -110,7 +113,9 @@ func (t *traces) of(key agentapi.Key) string {
 }
 
 // commands has commands carried out in the trace of the request, and turns that follow from them too.
-func (t *traces) commands(run map[agentapi.Kind]link.Executor, ask func(registry.Name, registry.Ask, bool)) map[agentapi.Kind]link.Executor {
+func (t *traces) commands(run map[agentapi.Kind]link.Executor, ask func(registry.Name, registry.Ask,
+	bool),
+) map[agentapi.Kind]link.Executor {
 	if t == nil {
 		return run
 	}
@@ -118,7 +123,8 @@ func (t *traces) commands(run map[agentapi.Kind]link.Executor, ask func(registry
 	for kind, do := range run {
 		out[kind] = func(ctx context.Context, cmd agentapi.Command) (any, error) {
 			id := registry.Name{Namespace: cmd.Target.Namespace, Name: cmd.Target.Name}
-			ctx, span := t.Start(trace.Trusted(ctx, cmd.Traceparent), "command "+string(kind), "slipway.application", id.Name, "slipway.namespace", id.Namespace)
+			ctx, span := t.Start(trace.Trusted(ctx, cmd.Traceparent), "command "+string(kind), "slipway.application", id.Name,
+				"slipway.namespace", id.Namespace)
 			defer span.Done()
 			if kind.Nature() == agentapi.Changes && cmd.Target.Kind == agentapi.ItemApplication {
 				t.follow(ctx, id, ask) // before the watch reports the change

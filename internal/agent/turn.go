@@ -118,7 +118,8 @@ func (a *turner) turn(ctx context.Context, id registry.Name) {
 		a.remove(ctx, log, e)
 		return
 	}
-	if rest := e.ReportedAt.Add(e.Rhythm()).Sub(start); rest > 0 && e.Asked == (registry.Ask{}) && a.engine.Waits(registry.View(e.App, e.Unreported)) {
+	if rest := e.ReportedAt.Add(e.Rhythm()).Sub(start); rest > 0 && e.Asked == (registry.Ask{}) &&
+		a.engine.Waits(registry.View(e.App, e.Unreported)) {
 		a.queue.AddAfter(id, rest) // nothing to do yet, and what to report can wait
 		return
 	}
@@ -287,7 +288,8 @@ func (a *turner) report(ctx context.Context, app, seen *v1alpha1.Application, re
 	if err != nil || patch == nil {
 		return err
 	}
-	if op := res.Operation; op != nil && op.Phase == v1alpha1.OperationSucceeded && app.Annotations[v1alpha1.AnnotationDeletionConfirmed] != "" {
+	if op := res.Operation; op != nil && op.Phase == v1alpha1.OperationSucceeded &&
+		app.Annotations[v1alpha1.AnnotationDeletionConfirmed] != "" {
 		if patch, err = annotated(patch, v1alpha1.AnnotationDeletionConfirmed, nil); err != nil {
 			return err // what was confirmed is done; the same deletions ask again another time
 		}

@@ -29,11 +29,17 @@ func Candidates(app *v1alpha1.Application) []v1alpha1.ResourceStatus {
 	if op := app.Status.OperationState; op != nil && op.SyncResult != nil && op.Phase != v1alpha1.OperationSucceeded {
 		for _, r := range op.SyncResult.Resources {
 			if r.HookType != "" && r.HookPhase != v1alpha1.OperationSucceeded && r.HookPhase != "" {
-				add(&unwell, v1alpha1.ResourceStatus{Group: r.Group, Version: r.Version, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Hook: true}, maxUnwell)
+				add(&unwell, v1alpha1.ResourceStatus{
+					Group: r.Group, Version: r.Version, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name,
+					Hook: true,
+				}, maxUnwell)
 			}
 		}
 	}
-	for _, health := range []v1alpha1.HealthStatusCode{v1alpha1.HealthDegraded, v1alpha1.HealthUnknown, v1alpha1.HealthProgressing, v1alpha1.HealthSuspended, ""} {
+	for _, health := range []v1alpha1.HealthStatusCode{
+		v1alpha1.HealthDegraded, v1alpha1.HealthUnknown, v1alpha1.HealthProgressing,
+		v1alpha1.HealthSuspended, "",
+	} {
 		for _, r := range app.Status.Resources {
 			is := v1alpha1.HealthStatusCode("")
 			if r.Health != nil {
@@ -47,7 +53,8 @@ func Candidates(app *v1alpha1.Application) []v1alpha1.ResourceStatus {
 		}
 	}
 	for _, r := range app.Status.Resources {
-		if !r.Hook && !r.Leftover() && quiet(object.Kind{Group: r.Group, Kind: r.Kind}) && (r.Health == nil || r.Health.Status != v1alpha1.HealthMissing) {
+		if !r.Hook && !r.Leftover() && quiet(object.Kind{Group: r.Group, Kind: r.Kind}) &&
+			(r.Health == nil || r.Health.Status != v1alpha1.HealthMissing) {
 			add(&silent, r, maxQuiet)
 		}
 	}
@@ -60,5 +67,6 @@ func runs(kind object.Kind) bool {
 	case object.Kind{Kind: "Pod"}, object.Kind{Kind: "ReplicationController"}, object.Kind{Kind: "PersistentVolumeClaim"}:
 		return true
 	}
-	return kind.Group == "apps" && kind.Kind != "ControllerRevision" || kind.Group == "batch" || kind.Group == "argoproj.io" && kind.Kind == "Rollout"
+	return kind.Group == "apps" && kind.Kind != "ControllerRevision" || kind.Group == "batch" ||
+		kind.Group == "argoproj.io" && kind.Kind == "Rollout"
 }

@@ -42,7 +42,10 @@ func clean(f *api.Finding) {
 }
 
 func cleanName(n api.ObjectName) api.ObjectName {
-	return api.ObjectName{Group: Say(n.Group, maxName), Kind: Say(n.Kind, maxName), Namespace: Say(n.Namespace, maxName), Name: Say(n.Name, maxName)}
+	return api.ObjectName{
+		Group: Say(n.Group, maxName), Kind: Say(n.Kind, maxName), Namespace: Say(n.Namespace, maxName),
+		Name: Say(n.Name, maxName),
+	}
 }
 
 // beheaded is the end of a private key whose beginning was in an earlier line.

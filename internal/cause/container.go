@@ -76,17 +76,25 @@ func (s *scene) image(b *Branch, c *container, waiting map[string]any) *fault {
 	case reason == "InvalidImageName":
 		f.Code, what = ImageMissing, "is no valid name of an image"
 	case reason == "ErrImageNeverPull":
-		f.Code, what, next = ImageMissing, "is not on the node, and imagePullPolicy is Never", "load the image onto the node, or correct imagePullPolicy in Git"
+		f.Code, what, next = ImageMissing, "is not on the node, and imagePullPolicy is Never", "load the image onto the node, "+
+			"or correct imagePullPolicy in Git"
 	case has("toomanyrequests", "too many requests", "rate limit", " 429"):
-		what, next = "cannot be pulled: the registry limits how often", "add credentials of the registry (imagePullSecrets), or pull through a mirror"
-	case has("unauthorized", "authentication required", "403 forbidden", "access denied", "access forbidden", "no basic auth", "may require 'docker login'", "insufficient_scope"):
-		f.Code, what, next = ImageRefused, "cannot be pulled: the registry refuses access, or has no such repository", "check the name of the image, and imagePullSecrets of the pod or its service account"
+		what, next = "cannot be pulled: the registry limits how often", "add credentials of the registry (imagePullSecrets), "+
+			"or pull through a mirror"
+	case has("unauthorized", "authentication required", "403 forbidden", "access denied", "access forbidden", "no basic auth",
+		"may require 'docker login'", "insufficient_scope"):
+		f.Code, what, next = ImageRefused, "cannot be pulled: the registry refuses access, or has no such repository",
+			"check the name of the image, and imagePullSecrets of the pod or its service account"
 	case has("no match for platform", "no matching manifest"):
-		f.Code, what, next = ImageMissing, "has no build for the platform of the node", "push a build for the platform, or choose nodes with nodeSelector kubernetes.io/arch"
+		f.Code, what, next = ImageMissing, "has no build for the platform of the node", "push a build for the platform, "+
+			"or choose nodes with nodeSelector kubernetes.io/arch"
 	case has("x509", "certificate"):
-		what, next = "cannot be pulled: the node does not trust the certificate of the registry", "install the authority of the registry on the nodes"
-	case has("no such host", "connection refused", "i/o timeout", "dial tcp", "no route to host", "network is unreachable", "deadline exceeded", "server misbehaving"):
-		what, next = "cannot be pulled: the node does not reach the registry", "check the host in the name of the image, and the network and DNS of the node"
+		what, next = "cannot be pulled: the node does not trust the certificate of the registry",
+			"install the authority of the registry on the nodes"
+	case has("no such host", "connection refused", "i/o timeout", "dial tcp", "no route to host", "network is unreachable",
+		"deadline exceeded", "server misbehaving"):
+		what, next = "cannot be pulled: the node does not reach the registry", "check the host in the name of the image, "+
+			"and the network and DNS of the node"
 	case has("not found", "manifest unknown", "does not exist", "name unknown"):
 		f.Code, what = ImageMissing, "does not exist in the registry"
 	case !has("pull"):
@@ -107,7 +115,10 @@ var (
 // absent says which object a message misses; "" for none.
 func absent(message string) string {
 	if m := absentPattern.FindStringSubmatch(message); m != nil {
-		kind := map[string]string{"secret": "Secret", "configmap": "ConfigMap", "persistentvolumeclaim": "PersistentVolumeClaim", "serviceaccount": "ServiceAccount"}[strings.ToLower(m[1])]
+		kind := map[string]string{
+			"secret": "Secret", "configmap": "ConfigMap", "persistentvolumeclaim": "PersistentVolumeClaim",
+			"serviceaccount": "ServiceAccount",
+		}[strings.ToLower(m[1])]
 		return kind + " " + m[2] + " does not exist"
 	}
 	switch m := keyPattern.FindStringSubmatch(message); {
@@ -129,7 +140,8 @@ func (s *scene) config(b *Branch, c *container, waiting map[string]any) *fault {
 		what, next = message, "correct the container in Git and push"
 	}
 	if strings.Contains(message, "runAsNonRoot") {
-		what, next = "its image runs as root, and runAsNonRoot forbids it", "set securityContext.runAsUser in Git, or build the image with a USER that is a number"
+		what, next = "its image runs as root, and runAsNonRoot forbids it", "set securityContext.runAsUser in Git, "+
+			"or build the image with a USER that is a number"
 	}
 	f.What, f.Next = c.of(b)+" cannot start: "+what, next+"; "+s.describe(b)
 	if told := b.last(c.about(reasons("Failed"))); told != nil {
@@ -308,7 +320,8 @@ func endOf(ended map[string]any) string {
 	}
 	out := fmt.Sprintf("exit code %d", code)
 	name := map[int64]string{
-		1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT, it ended itself", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL, something killed it",
+		1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT, it ended itself", 7: "SIGBUS", 8: "SIGFPE",
+		9:  "SIGKILL, something killed it",
 		11: "SIGSEGV, it accessed memory that is not its own", 13: "SIGPIPE", 15: "SIGTERM, it was asked to end",
 	}[signal]
 	switch {

@@ -83,7 +83,10 @@ func conditionsOf(obj map[string]any) []condition {
 	var out []condition
 	for _, c := range object.Dicts(object.Dict(obj, "status"), "conditions") {
 		since := moment(c, "lastTransitionTime")
-		out = append(out, condition{kind: object.Text(c, "type"), is: object.Text(c, "status"), reason: object.Text(c, "reason"), message: object.Text(c, "message"), since: since})
+		out = append(out, condition{
+			kind: object.Text(c, "type"), is: object.Text(c, "status"), reason: object.Text(c, "reason"),
+			message: object.Text(c, "message"), since: since,
+		})
 	}
 	return out
 }
@@ -139,7 +142,8 @@ func spec(b *Branch, format string, args ...any) api.Evidence {
 // evidence is an Event as evidence.
 func (e *Event) evidence(b *Branch) api.Evidence {
 	return api.Evidence{
-		Object: nameOf(b.Key), Container: e.Container, Source: api.EvidenceEvent, Text: e.Reason + ": " + e.Message, Count: e.Count, Since: e.First, Last: e.Last,
+		Object: nameOf(b.Key), Container: e.Container, Source: api.EvidenceEvent, Text: e.Reason + ": " + e.Message, Count: e.Count,
+		Since: e.First, Last: e.Last,
 	}
 }
 

@@ -187,9 +187,11 @@ func (s *scene) unprepared(b *Branch) *fault {
 	creating := false
 	for _, c := range containersOf(b.Object) {
 		waiting := object.Dict(object.Dict(c.status, "state"), "waiting")
-		creating = creating || len(c.status) == 0 || waiting != nil && (object.Text(waiting, "reason") == "ContainerCreating" || object.Text(waiting, "reason") == "PodInitializing")
+		creating = creating || len(c.status) == 0 ||
+			waiting != nil && (object.Text(waiting, "reason") == "ContainerCreating" || object.Text(waiting, "reason") == "PodInitializing")
 	}
-	e := b.last(reasons("FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox", "NetworkNotReady", "FailedCreatePodContainer"))
+	e := b.last(reasons("FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox", "NetworkNotReady",
+		"FailedCreatePodContainer"))
 	if !creating || e == nil {
 		return nil
 	}
@@ -231,7 +233,11 @@ func containersOf(pod map[string]any) []container {
 	for _, part := range []struct {
 		spec, status string
 		first, extra bool
-	}{{"initContainers", "initContainerStatuses", true, false}, {"containers", "containerStatuses", false, false}, {"ephemeralContainers", "ephemeralContainerStatuses", false, true}} {
+	}{
+		{"initContainers", "initContainerStatuses", true, false},
+		{"containers", "containerStatuses", false, false},
+		{"ephemeralContainers", "ephemeralContainerStatuses", false, true},
+	} {
 		known := map[string]map[string]any{}
 		for _, st := range object.Dicts(object.Dict(pod, "status"), part.status) {
 			known[object.Text(st, "name")] = st

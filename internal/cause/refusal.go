@@ -56,10 +56,16 @@ var (
 func denials() []denial {
 	return []denial{
 		{quotaPattern, func(m []string) Denial {
-			return Denial{Quota, fmt.Sprintf("ResourceQuota %s is used up: requested %s, used %s, limit %s", m[1], m[2], m[3], m[4]), "raise the quota, lower what is asked for in Git, or delete what is not needed"}
+			return Denial{
+				Quota, fmt.Sprintf("ResourceQuota %s is used up: requested %s, used %s, limit %s", m[1], m[2], m[3], m[4]),
+				"raise the quota, lower what is asked for in Git, or delete what is not needed",
+			}
 		}},
 		{quotaMustPattern, func(m []string) Denial {
-			return Denial{Quota, fmt.Sprintf("ResourceQuota %s wants every container to set %s", m[1], m[2]), "set resources of every container in Git, or make a LimitRange with defaults"}
+			return Denial{
+				Quota, fmt.Sprintf("ResourceQuota %s wants every container to set %s", m[1], m[2]),
+				"set resources of every container in Git, or make a LimitRange with defaults",
+			}
 		}},
 		{webhookPattern, func(m []string) Denial {
 			what := "the admission webhook " + m[1] + " refused it"
@@ -69,13 +75,22 @@ func denials() []denial {
 			return Denial{Webhook, what, "commit what the webhook asks for, or have its policy changed"}
 		}},
 		{silentPattern, func(m []string) Denial {
-			return Denial{NoAnswer, "the admission webhook " + m[1] + " does not answer: " + m[2], "look at the Service and the pods of the webhook: until it answers, nothing that it is asked about can be created"}
+			return Denial{
+				NoAnswer, "the admission webhook " + m[1] + " does not answer: " + m[2],
+				"look at the Service and the pods of the webhook: until it answers, nothing that it is asked about can be created",
+			}
 		}},
 		{securityPattern, func(m []string) Denial {
-			return Denial{Admission, "the pod security level " + m[1] + " of its namespace forbids it: " + m[2], "set the securityContext in Git that the message asks for, or change the label pod-security.kubernetes.io/enforce of the namespace"}
+			return Denial{
+				Admission, "the pod security level " + m[1] + " of its namespace forbids it: " + m[2],
+				"set the securityContext in Git that the message asks for, or change the label pod-security.kubernetes.io/enforce of the namespace",
+			}
 		}},
 		{policyPattern, func(m []string) Denial {
-			return Denial{Admission, "the ValidatingAdmissionPolicy " + m[1] + " refused it: " + m[2], "commit what the policy asks for, or have it changed"}
+			return Denial{
+				Admission, "the ValidatingAdmissionPolicy " + m[1] + " refused it: " + m[2],
+				"commit what the policy asks for, or have it changed",
+			}
 		}},
 		{accountPattern, func(m []string) Denial {
 			return Denial{Config, "ServiceAccount " + m[2] + " does not exist", "commit the ServiceAccount, or correct serviceAccountName"}
@@ -96,10 +111,16 @@ func denials() []denial {
 			return Denial{Refused, fmt.Sprintf("%s may not %s %s", m[1], m[2], m[3]), "give this account the right with a Role and a RoleBinding"}
 		}},
 		{spacePattern, func(m []string) Denial {
-			return Denial{Refused, "namespace " + m[1] + " does not exist", "commit the namespace, or set the sync option CreateNamespace=true where it is the one of spec.destination"}
+			return Denial{
+				Refused, "namespace " + m[1] + " does not exist",
+				"commit the namespace, or set the sync option CreateNamespace=true where it is the one of spec.destination",
+			}
 		}},
 		{fixedPattern, func(m []string) Denial {
-			return Denial{Refused, "it changes a field that cannot be changed", "undo the change in Git, or have the object made again: annotation argocd.argoproj.io/sync-options: Replace=true,Force=true"}
+			return Denial{
+				Refused, "it changes a field that cannot be changed",
+				"undo the change in Git, or have the object made again: annotation argocd.argoproj.io/sync-options: Replace=true,Force=true",
+			}
 		}},
 	}
 }

@@ -30,7 +30,8 @@ func (s *scene) service(b *Branch) *fault {
 			f.Code, f.What = NoBackends, fmt.Sprintf("%s has no endpoints: none of the %s that it selects is ready", called(b), pods(at.Pods))
 		default:
 			f.Code = NoBackends
-			f.What = fmt.Sprintf("%s has no endpoints, though %s that it selects are ready: its targetPort names no port of theirs", called(b), pods(at.PodsReady))
+			f.What = fmt.Sprintf("%s has no endpoints, though %s that it selects are ready: its targetPort names no port of theirs",
+				called(b), pods(at.PodsReady))
 			f.Next = "correct spec.ports[].targetPort in Git: a name must be that of a port of the container; " + s.describe(b)
 		}
 		return f

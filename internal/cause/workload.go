@@ -21,7 +21,8 @@ func (s *scene) workload(b *Branch) *fault {
 	case object.Kind{Group: "batch", Kind: "Job"}:
 		return s.job(b)
 	case object.Kind{Group: "apps", Kind: "DaemonSet"}:
-		if st := object.Dict(b.Object, "status"); len(st) > 0 && object.Count(st, "desiredNumberScheduled") == 0 && object.Count(st, "observedGeneration") > 0 {
+		if st := object.Dict(b.Object, "status"); len(st) > 0 && object.Count(st, "desiredNumberScheduled") == 0 &&
+			object.Count(st, "observedGeneration") > 0 {
 			f := s.newFault(b, Unschedulable, followed)
 			f.What = called(b) + " runs on no node: none matches its nodeSelector, affinity and tolerations"
 			f.Next = "correct nodeSelector in Git, or label a node; " + s.describe(b)
@@ -103,7 +104,8 @@ func (s *scene) job(b *Branch) *fault {
 		f.Since = c.since
 		switch c.reason {
 		case "BackoffLimitExceeded":
-			f.What = fmt.Sprintf("%s failed: %d of its pods failed, and it does not try again (backoffLimit)", called(b), object.Count(object.Dict(b.Object, "status"), "failed"))
+			f.What = fmt.Sprintf("%s failed: %d of its pods failed, and it does not try again (backoffLimit)", called(b),
+				object.Count(object.Dict(b.Object, "status"), "failed"))
 		case "DeadlineExceeded":
 			f.Code, f.What = Deadline, called(b)+" took longer than its activeDeadlineSeconds and was ended"
 		default:
@@ -140,7 +142,8 @@ func (s *scene) cronJob(b *Branch, depth int) *fault {
 	if f := s.creates(b); f != nil {
 		return f
 	}
-	e := b.last(reasons("FailedNeedsStart", "TooManyMissedTimes", "UnparseableSchedule", "UnparseableCronJobSchedule", "UnknownTimeZone", "InvalidSchedule"))
+	e := b.last(reasons("FailedNeedsStart", "TooManyMissedTimes", "UnparseableSchedule", "UnparseableCronJobSchedule",
+		"UnknownTimeZone", "InvalidSchedule"))
 	if e == nil || object.Flag(object.Dict(b.Object, "spec"), "suspend") {
 		return nil
 	}

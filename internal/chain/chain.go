@@ -61,7 +61,8 @@ func Canonical(e Entry) []byte {
 		"actor": map[string]string{"type": e.Actor.Type, "id": e.Actor.ID},
 	}
 	for name, value := range map[string]string{
-		"ip": e.IP, "userAgent": e.UserAgent, "requestId": e.RequestID, "action": e.Action, "reason": e.Reason, "outcome": e.Outcome, "message": e.Message,
+		"ip": e.IP, "userAgent": e.UserAgent, "requestId": e.RequestID, "action": e.Action, "reason": e.Reason, "outcome": e.Outcome,
+		"message": e.Message,
 	} {
 		if value != "" {
 			out[name] = value
@@ -197,7 +198,8 @@ func (v *Verifier) Next(e Entry) error {
 // by that alone. The zero Head asks for nothing.
 func (v *Verifier) End(head Head) error {
 	if head.ID > v.last.ID {
-		return &Fault{v.last.ID + 1, fmt.Sprintf("the newest entries are missing: the chain ends at %d, and there was an entry %d", v.last.ID, head.ID)}
+		return &Fault{v.last.ID + 1, fmt.Sprintf("the newest entries are missing: the chain ends at %d, and there was an entry %d", v.last.ID,
+			head.ID)}
 	}
 	if head.ID == v.last.ID && head.Hash != "" && head.Hash != v.last.Hash {
 		return &Fault{head.ID, fmt.Sprintf("entry %d is another one than the newest was: the chain was rewritten", head.ID)}

@@ -62,7 +62,8 @@ func (r *reader) pods(ctx context.Context, b *cause.Branch) {
 	}
 	b.Pods, b.Troubled = len(all), len(troubled)
 	slices.SortStableFunc(troubled, func(x, y one) int {
-		return cmp.Or(cmp.Compare(y.trouble, x.trouble), strings.Compare(created(y.pod), created(x.pod)), strings.Compare(nameOf(x.pod), nameOf(y.pod)))
+		return cmp.Or(cmp.Compare(y.trouble, x.trouble), strings.Compare(created(y.pod), created(x.pod)),
+			strings.Compare(nameOf(x.pod), nameOf(y.pod)))
 	})
 	for _, t := range troubled[:min(len(troubled), maxShown)] {
 		child := &cause.Branch{Key: keyOf("", "Pod", t.pod), Object: t.pod}
@@ -208,7 +209,8 @@ func (r *reader) endpoints(ctx context.Context, key object.Key, obj map[string]a
 		return nil // another program decides where its traffic goes
 	}
 	shards, err := r.cluster.List(ctx, Query{
-		GroupVersionResource: grouped("discovery.k8s.io", "endpointslices"), Namespace: key.Namespace, Labels: "kubernetes.io/service-name=" + key.Name, Limit: maxPods,
+		GroupVersionResource: grouped("discovery.k8s.io", "endpointslices"), Namespace: key.Namespace,
+		Labels: "kubernetes.io/service-name=" + key.Name, Limit: maxPods,
 	})
 	if err != nil {
 		r.lack(fmt.Sprintf("could not list endpointslices in namespace %s: %v", key.Namespace, err))
@@ -225,7 +227,10 @@ func (r *reader) endpoints(ctx context.Context, key object.Key, obj map[string]a
 	if out.Ready > 0 {
 		return out
 	}
-	pods, err := r.cluster.List(ctx, Query{GroupVersionResource: core("pods"), Namespace: key.Namespace, Labels: strings.Join(sel, ","), Limit: maxPods})
+	pods, err := r.cluster.List(ctx, Query{
+		GroupVersionResource: core("pods"), Namespace: key.Namespace,
+		Labels: strings.Join(sel, ","), Limit: maxPods,
+	})
 	if err != nil {
 		r.lack(fmt.Sprintf("could not list pods in namespace %s: %v", key.Namespace, err))
 		return nil
@@ -313,7 +318,8 @@ func hasPort(service, port map[string]any) bool {
 		return true
 	}
 	for _, p := range object.Dicts(object.Dict(service, "spec"), "ports") {
-		if name := object.Text(port, "name"); name != "" && name == object.Text(p, "name") || name == "" && object.Count(p, "port") == object.Count(port, "number") {
+		if name := object.Text(port, "name"); name != "" && name == object.Text(p, "name") ||
+			name == "" && object.Count(p, "port") == object.Count(port, "number") {
 			return true
 		}
 	}

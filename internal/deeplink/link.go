@@ -104,6 +104,7 @@ func (s setting) link(objects Objects) (link api.Link, holds bool, err error) {
 		return link, false, fmt.Errorf("%q is no address that begins with https://, http:// or mailto:, or has credentials in it", address)
 	}
 	return api.Link{
-		Title: legible.Line(s.Title, maxTitle), URL: u.String(), Description: legible.Line(s.Description, maxDescribe), IconClass: legible.Line(s.IconClass, maxTitle),
+		Title: legible.Line(s.Title, maxTitle), URL: u.String(), Description: legible.Line(s.Description, maxDescribe),
+		IconClass: legible.Line(s.IconClass, maxTitle),
 	}, true, nil
 }

@@ -91,7 +91,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 func functions() template.FuncMap {
 	missing := func(...any) (string, error) { return "", errors.New("there is no such function in links") }
 	all := template.FuncMap{
-		"lower": one(strings.ToLower), "upper": one(strings.ToUpper), "trim": one(strings.TrimSpace), "toString": one(func(s string) string { return s }),
+		"lower": one(strings.ToLower), "upper": one(strings.ToUpper), "trim": one(strings.TrimSpace),
+		"toString": one(func(s string) string { return s }),
 		"urlquery": one(url.QueryEscape), "urlpath": one(url.PathEscape),
 		"b64enc":     one(func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }),
 		"sha256sum":  one(func(s string) string { sum := sha256.Sum256([]byte(s)); return hex.EncodeToString(sum[:]) }),

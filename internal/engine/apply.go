@@ -149,7 +149,8 @@ func (x *execution) applyOptions(m plan.Move, kept map[object.Key]object.Manifes
 		namespaces = []string{x.app.Spec.Destination.Namespace}
 	}
 	return apply.Options{
-		DryRun: m.Verb == plan.Try, Leave: x.d.Leave, Propagation: propagation(decide.OptionsOf(x.app, x.d.Operation.Sync)), Namespaces: namespaces,
+		DryRun: m.Verb == plan.Try, Leave: x.d.Leave, Propagation: propagation(decide.OptionsOf(x.app, x.d.Operation.Sync)),
+		Namespaces: namespaces,
 		How: func(k object.Key) apply.How {
 			how := apply.How{App: own, Manager: manager, Destination: x.app.Spec.Destination.Namespace}
 			if o := options[k]; o != nil {

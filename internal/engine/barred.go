@@ -77,7 +77,8 @@ func (r *rendering) barredResults(op *v1alpha1.SyncOperation) []v1alpha1.Resourc
 		}
 		out = append(out, v1alpha1.ResourceResult{
 			Group: w.key.Group, Version: w.version, Kind: w.key.Kind, Namespace: w.key.Namespace, Name: w.key.Name,
-			Status: v1alpha1.ResultSyncFailed, HookPhase: v1alpha1.OperationFailed, SyncPhase: v1alpha1.PhaseSync, Message: fit.Message(w.barred.Error()),
+			Status: v1alpha1.ResultSyncFailed, HookPhase: v1alpha1.OperationFailed, SyncPhase: v1alpha1.PhaseSync,
+			Message: fit.Message(w.barred.Error()),
 		})
 	}
 	return out

@@ -257,7 +257,9 @@ func (c *comparison) settle(ctx context.Context, w wantedObject, rec live.Record
 }
 
 // settleByTrial compares an object by what a dry run makes of it, and which fields are ours then.
-func (c *comparison) settleByTrial(ctx context.Context, w wantedObject, rec live.Record, res live.Resource, now map[string]any, m object.Manifest) (bool, error) {
+func (c *comparison) settleByTrial(ctx context.Context, w wantedObject, rec live.Record, res live.Resource, now map[string]any,
+	m object.Manifest,
+) (bool, error) {
 	then, err := c.target.Try(ctx, res, m, c.how(w))
 	if apply.Retriable(err) {
 		return false, fmt.Errorf("compare %s: %s", w.key, apply.Explain(w.key, err)) // no answer is no difference
@@ -279,7 +281,10 @@ func (c *comparison) settleByTrial(ctx context.Context, w wantedObject, rec live
 
 // how is how the object of a manifest is written by an operation that says nothing else.
 func (t *turn) how(w wantedObject) apply.How {
-	how := apply.How{App: object.AppOptions(decide.Options(t.app)), Manager: t.app.Annotations[v1alpha1.AnnotationClientSideApplyMigrationManager]}
+	how := apply.How{
+		App:     object.AppOptions(decide.Options(t.app)),
+		Manager: t.app.Annotations[v1alpha1.AnnotationClientSideApplyMigrationManager],
+	}
 	if w.options != nil {
 		how.Own = *w.options
 	}

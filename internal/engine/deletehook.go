@@ -47,7 +47,8 @@ func (e *Engine) DeleteHooks(ctx context.Context, req Request, phase v1alpha1.Ho
 				reasons += "; " + t.Key.String() + ": " + s.Message
 			}
 		})
-		return false, errors.New(string(phase) + " hooks: " + reasons + ": nothing more is deleted; fix the hook in Git, or delete its object to run it again")
+		return false, errors.New(string(phase) + " hooks: " + reasons +
+			": nothing more is deleted; fix the hook in Git, or delete its object to run it again")
 	}
 	return true, nil
 }

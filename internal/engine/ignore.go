@@ -58,7 +58,9 @@ func (c *comparison) judge(key object.Key, rec live.Record, tracked bool) live.R
 
 // respect gives the manifests of changes the live values of ignored fields: where the operation asks for it, and
 // in objects that others have written and we have not. Those change their manager, and that changes no ignored field.
-func (r *rendering) respect(ctx context.Context, changes []diff.Change, op *v1alpha1.SyncOperation) (map[object.Key]object.Manifest, error) {
+func (r *rendering) respect(ctx context.Context, changes []diff.Change,
+	op *v1alpha1.SyncOperation,
+) (map[object.Key]object.Manifest, error) {
 	app := object.AppOptions(decide.OptionsOf(r.app, op))
 	manager := r.app.Annotations[v1alpha1.AnnotationClientSideApplyMigrationManager]
 	options := r.objectOptions()

@@ -38,7 +38,8 @@ func (r *rendering) lacksNamespace(op *v1alpha1.SyncOperation, drifted bool) boo
 // of that. It costs one request, once, since the watch reports the rest.
 func (c *comparison) watchNamespace(ctx context.Context) {
 	key, policy := c.namespaceKey(), c.app.Spec.SyncPolicy
-	if key.Name == "" || c.engine.Shadow || !c.managesNamespace() || !object.AppOptions(decide.OptionsOf(c.app, nil)).Namespace.Is() || c.wants(key) || c.permits(key) != nil {
+	if key.Name == "" || c.engine.Shadow || !c.managesNamespace() || !object.AppOptions(decide.OptionsOf(c.app, nil)).Namespace.Is() ||
+		c.wants(key) || c.permits(key) != nil {
 		return
 	}
 	meta := policy.ManagedNamespaceMetadata

@@ -32,7 +32,8 @@ func (r *rendering) observe(ctx context.Context) error {
 func (in *inputs) known(kinds map[object.Kind]bool) {
 	for _, res := range in.app.Status.Resources {
 		key := object.Key{Group: res.Group, Kind: res.Kind, Namespace: res.Namespace, Name: res.Name}
-		if kind := key.GroupKind(); !kinds[kind] && !in.target.Live.Excludes(kind) && !in.outside(key) { // any client can write a status, and a watch costs memory
+		// any client can write a status, and a watch costs memory
+		if kind := key.GroupKind(); !kinds[kind] && !in.target.Live.Excludes(kind) && !in.outside(key) {
 			kinds[kind] = true
 		}
 	}

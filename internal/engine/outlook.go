@@ -99,7 +99,8 @@ func (c *comparison) differing(found []diff.Change) {
 	for _, w := range c.want.objects {
 		change := diff.Change{Key: w.key, Version: w.version, Wave: w.wave, Verb: diff.Keep}
 		if rec, tracked, _ := c.target.Live.Get(w.key); tracked && rec.App != c.instance && c.engine.Exists(rec.App) {
-			c.shared = append(c.shared, w.key.String()+" belongs to Application "+rec.App+", and would be left to it: remove it from one of the two sources")
+			c.shared = append(c.shared, w.key.String()+" belongs to Application "+rec.App+
+				", and would be left to it: remove it from one of the two sources")
 			continue
 		}
 		if f, ok := what[w.key]; ok && f.Verb != diff.Delete {
@@ -129,7 +130,10 @@ func (c *comparison) guardView(ctx context.Context, d decide.Decision) GuardView
 	}
 	judged := decide.Guard(change, d)
 	c.warnBudget(judged)
-	out := GuardView{Held: judged.Held, Budget: change.Gates.Budget.String(), Whose: change.Gates.Whose, Deletions: len(deletions), Total: total}
+	out := GuardView{
+		Held: judged.Held, Budget: change.Gates.Budget.String(), Whose: change.Gates.Whose,
+		Deletions: len(deletions), Total: total,
+	}
 	if len(deletions) > 0 {
 		out.Digest = plan.Digest(deletions)
 		out.Confirmed = c.app.Annotations[v1alpha1.AnnotationDeletionConfirmed] == out.Digest

@@ -146,7 +146,8 @@ func (e *Engine) Unaffected(ctx context.Context, app *v1alpha1.Application) bool
 	}
 	in := e.begin(req).specify()
 	known := in.kept.wanted
-	if known == nil || in.operation() != nil || in.Pin != nil || in.app.Status.Sync.Status == v1alpha1.SyncStatusUnknown || in.resolve(ctx) != nil {
+	if known == nil || in.operation() != nil || in.Pin != nil || in.app.Status.Sync.Status == v1alpha1.SyncStatusUnknown ||
+		in.resolve(ctx) != nil {
 		return false
 	}
 	requests, err := in.requests(ctx)
@@ -181,7 +182,9 @@ func (in *inputs) renderFresh(ctx context.Context, requests []render.Request) (*
 }
 
 // rendered returns the objects of all sources, what rendered each, and whether all of it was remembered.
-func (in *inputs) rendered(ctx context.Context, requests []render.Request) (objects []object.Manifest, tools []string, kept bool, err error) {
+func (in *inputs) rendered(ctx context.Context,
+	requests []render.Request,
+) (objects []object.Manifest, tools []string, kept bool, err error) {
 	kept = true
 	for i, q := range requests {
 		if q.Source.IsRef() {

@@ -138,7 +138,9 @@ func (in *inputs) locate(ctx context.Context) error {
 }
 
 // fetchAll fetches sources, at other revisions than they name where at is given. What was fetched is returned also on an error.
-func (t *turn) fetchAll(ctx context.Context, sources []v1alpha1.ApplicationSource, at []string) (revisions []string, fetched []Fetched, err error) {
+func (t *turn) fetchAll(ctx context.Context, sources []v1alpha1.ApplicationSource,
+	at []string,
+) (revisions []string, fetched []Fetched, err error) {
 	for i, src := range sources {
 		if i < len(at) {
 			src.TargetRevision = at[i]

@@ -78,7 +78,8 @@ func (c *comparison) result(d decide.Decision) Result {
 	all := len(res.Resources)
 	if res.Resources = fit.Resources(res.Resources); len(res.Resources) < all {
 		res.Conditions = append(res.Conditions, v1alpha1.ApplicationCondition{
-			Type: v1alpha1.ConditionUnsupported, Message: fmt.Sprintf("status.resources lists %d of %d objects, since an API server stores no more: "+
+			Type: v1alpha1.ConditionUnsupported, Message: fmt.Sprintf("status.resources lists %d of %d objects, "+
+				"since an API server stores no more: "+
 				"split the application to see all of them; every object is still compared and synced", len(res.Resources), all),
 		})
 	}

@@ -110,7 +110,9 @@ func (c *comparison) shadow(d decide.Decision) Result {
 }
 
 // foresee compares one object by what a dry run makes of it: the fields that we own say nothing, since we have never written it.
-func (c *comparison) foresee(ctx context.Context, w wantedObject, rec live.Record, change diff.Change, s state) (diff.Change, state, error) {
+func (c *comparison) foresee(ctx context.Context, w wantedObject, rec live.Record, change diff.Change,
+	s state,
+) (diff.Change, state, error) {
 	seen := foresight{hash: w.hash, print: rec.Print, rules: rec.Rules.ID(), uid: rec.UID}
 	if c.kept.foreseen == nil {
 		c.kept.foreseen = map[object.Key]foresight{}

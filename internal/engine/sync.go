@@ -168,7 +168,8 @@ func (c *comparison) held(d decide.Decision, why string) *v1alpha1.OperationStat
 	if decide.Begun(last) && decide.SameOperation(last.Operation, d.Operation) {
 		state.StartedAt = last.StartedAt
 	}
-	state.Phase, state.Message, state.SyncResult = v1alpha1.OperationRunning, why, &v1alpha1.SyncOperationResult{ManagedNamespaceMetadata: c.managedBefore()}
+	state.Phase, state.Message, state.SyncResult = v1alpha1.OperationRunning, why,
+		&v1alpha1.SyncOperationResult{ManagedNamespaceMetadata: c.managedBefore()}
 	return state
 }
 
@@ -188,7 +189,8 @@ func (c *comparison) abandoned(d decide.Decision) *v1alpha1.OperationState {
 	}
 	now := metav1.NewTime(c.engine.Now())
 	state := last.DeepCopy()
-	state.Phase, state.FinishedAt, state.Message = v1alpha1.OperationFailed, &now, strings.TrimPrefix(last.Message+": given up, since "+why, ": ")
+	state.Phase, state.FinishedAt, state.Message = v1alpha1.OperationFailed, &now, strings.TrimPrefix(last.Message+": given up, since "+why,
+		": ")
 	c.kept.underway = nil
 	return state
 }
@@ -234,13 +236,16 @@ func cause(o *v1alpha1.OperationState) string {
 }
 
 // conclude ends an operation, or puts its next attempt off when it failed and may be tried again.
-func (t *turn) conclude(o *v1alpha1.OperationState, phase v1alpha1.OperationPhase, retry v1alpha1.RetryStrategy, attempts int64, res *Result) {
+func (t *turn) conclude(o *v1alpha1.OperationState, phase v1alpha1.OperationPhase, retry v1alpha1.RetryStrategy,
+	attempts int64, res *Result,
+) {
 	now := metav1.NewTime(t.engine.Now())
 	if ahead := o.StartedAt.Sub(now.Time); ahead > 0 && ahead <= LongestAhead {
 		now = o.StartedAt
 	}
 	if phase != v1alpha1.OperationSucceeded {
-		res.Conditions = append(res.Conditions, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionSyncError, Message: o.Message + decide.Causes(o)})
+		res.Conditions = append(res.Conditions,
+			v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionSyncError, Message: o.Message + decide.Causes(o)})
 		o.Message += cause(o)
 		if retry.Limit < 0 || attempts < retry.Limit {
 			o.RetryCount = attempts + 1

@@ -91,15 +91,33 @@ var rules = []rule{ //nolint:gochecknoglobals // compiled once
 		pattern: re(`not our ref|does not allow request for unadvertised object|remote error: .*unadvertised`), kind: ErrNoRevision, theirs: true,
 		hint: "the server does not have or does not hand out this commit: follow a branch or tag that contains it",
 	},
-	{pattern: re(`REMOTE HOST IDENTIFICATION HAS CHANGED`), kind: ErrHostKey, hint: "the server's key differs from the known one: check it with the server's owner, then replace it in the known hosts"},
+	{
+		pattern: re(`REMOTE HOST IDENTIFICATION HAS CHANGED`), kind: ErrHostKey,
+		hint: "the server's key differs from the known one: check it with the server's owner, then replace it in the known hosts",
+	},
 	{pattern: re(`Host key verification failed|No \S+ host key is known`), kind: ErrHostKey, hint: "add the server's key to the known hosts"},
-	{pattern: re(`Load key .*(invalid format|libcrypto|passphrase)`), kind: ErrAuth, hint: "the SSH private key cannot be read: store an unencrypted private key in PEM or OpenSSH form"},
+	{
+		pattern: re(`Load key .*(invalid format|libcrypto|passphrase)`), kind: ErrAuth,
+		hint: "the SSH private key cannot be read: store an unencrypted private key in PEM or OpenSSH form",
+	},
 	{pattern: re(`Permission denied \(`), kind: ErrAuth, hint: "check the SSH key and that the server knows its public half"},
-	{pattern: re(`could not read (Username|Password)`), kind: ErrAuth, hint: "the repository is private or does not exist: check the address and add a credential"},
-	{pattern: re(`Authentication failed|returned error: 401`), kind: ErrAuth, hint: "check user name, password or token of the repository credential"},
+	{
+		pattern: re(`could not read (Username|Password)`), kind: ErrAuth,
+		hint: "the repository is private or does not exist: check the address and add a credential",
+	},
+	{
+		pattern: re(`Authentication failed|returned error: 401`), kind: ErrAuth,
+		hint: "check user name, password or token of the repository credential",
+	},
 	{pattern: re(`returned error: 403`), kind: ErrDenied, hint: "the credential may not read this repository: grant it read access"},
-	{pattern: re(`returned error: 30[1278]`), kind: ErrMoved, hint: "the server redirects to another address: use that address (some servers want it to end in .git)"},
-	{pattern: re(`returned error: 429`), kind: ErrUnreachable, hint: "the server limits the rate of requests: poll less often or use a webhook"},
+	{
+		pattern: re(`returned error: 30[1278]`), kind: ErrMoved,
+		hint: "the server redirects to another address: use that address (some servers want it to end in .git)",
+	},
+	{
+		pattern: re(`returned error: 429`), kind: ErrUnreachable,
+		hint: "the server limits the rate of requests: poll less often or use a webhook",
+	},
 	{pattern: re(`returned error: 5\d\d`), kind: ErrUnreachable, hint: "the server answers with an error: try again later"},
 	{
 		pattern: re(`(?i)certificate verif|certificate problem|self.signed certificate|unable to get local issuer|certificate has expired|CERT_|does not match target host`),
@@ -113,15 +131,25 @@ var rules = []rule{ //nolint:gochecknoglobals // compiled once
 		pattern: re(`(?i)could not resolve (host|proxy)|connection refused|failed to connect|couldn't connect|connection timed out|operation timed out|timed out after|too slow|empty reply|connection reset|network is unreachable|no route to host|connect to host|connection closed|kex_exchange`),
 		kind:    ErrUnreachable, hint: "check the address, the network and the proxy",
 	},
-	{pattern: re(`(?i)mismatched (algorithms|object format)|unsupported object format|unknown object format`), kind: ErrObjectFormat, hint: "only SHA-1 repositories can be read"},
-	{pattern: re(`fsck error|bad object type|: error in object: |object [0-9a-f]{40}: `), kind: ErrBadObjects, hint: "the repository holds objects that git fsck refuses: repair it and push again"},
+	{
+		pattern: re(`(?i)mismatched (algorithms|object format)|unsupported object format|unknown object format`), kind: ErrObjectFormat,
+		hint: "only SHA-1 repositories can be read",
+	},
+	{
+		pattern: re(`fsck error|bad object type|: error in object: |object [0-9a-f]{40}: `), kind: ErrBadObjects,
+		hint: "the repository holds objects that git fsck refuses: repair it and push again",
+	},
 	{pattern: re(`possible repository corruption on the remote side`), kind: ErrBadObjects, theirs: true, hint: damagedThere},
 	{pattern: re(`(?i)bad pack header|pack signature`), kind: ErrBadObjects, hint: damagedThere},
 	{
 		pattern: re(`(?i)unexpected disconnect|early EOF|the remote end hung up|RPC failed|connection to the server|protocol error|expected flush|bad line length|pack has bad|inflate|invalid pkt-line|unexpected end of file|transfer closed|invalid server response|expected '?(packfile|acknowledgments)`),
-		kind:    ErrUnreachable, hint: "the server broke off, or its answer is not what git expects: look into its log, and run git fsck in the repository there; a proxy in between can be why, too",
+		kind:    ErrUnreachable, hint: "the server broke off, or its answer is not what git expects: look into its log, " +
+			"and run git fsck in the repository there; a proxy in between can be why, too",
 	},
-	{pattern: re(`index-pack failed|unpack-objects.*error`), kind: ErrBadObjects, hint: "what the server sends is no sound pack: repair the repository and push again"},
+	{
+		pattern: re(`index-pack failed|unpack-objects.*error`), kind: ErrBadObjects,
+		hint: "what the server sends is no sound pack: repair the repository and push again",
+	},
 	{pattern: re(`transport '.*' not allowed`), kind: ErrDenied, hint: "use an https:// or ssh:// address"},
 	{pattern: damage, kind: ErrCorrupt, hint: "it is fetched again"},
 }
@@ -177,11 +205,17 @@ func (m *Mirror) explain(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, errTimeout) || errors.Is(err, context.DeadlineExceeded):
-		return &Error{Kind: ErrUnreachable, URL: m.URL(), Detail: "no answer in time", Hint: "check the network, or whether the repository is too large", cause: err}
+		return &Error{
+			Kind: ErrUnreachable, URL: m.URL(), Detail: "no answer in time",
+			Hint: "check the network, or whether the repository is too large", cause: err,
+		}
 	case errors.Is(err, errTooLarge):
 		return m.tooLarge()
 	case errors.Is(err, errOutput):
-		return &Error{Kind: ErrTooLarge, URL: m.URL(), Detail: fmt.Sprintf("its list of references has more than %d MiB", maxOutput>>20), Hint: "delete branches and tags"}
+		return &Error{
+			Kind: ErrTooLarge, URL: m.URL(), Detail: fmt.Sprintf("its list of references has more than %d MiB", maxOutput>>20),
+			Hint: "delete branches and tags",
+		}
 	}
 	var run *runError
 	if !errors.As(err, &run) {
@@ -197,11 +231,17 @@ func (m *Mirror) explain(err error) error {
 			return &Error{Kind: ErrMemory, URL: m.URL(), Detail: fmt.Sprintf("which is %d MiB", m.client.opts.MaxMemory>>20), Hint: r.hint}
 		case errors.Is(r.kind, ErrAuth) && strings.Contains(own, "could not read ") && (cred.Password != "" || cred.Bearer != ""):
 			// git asks for another credential when the one it was given was refused.
-			return &Error{Kind: ErrAuth, URL: m.URL(), Hint: "the server refuses the credential: check user name, password or token, and that it has not expired"}
+			return &Error{
+				Kind: ErrAuth, URL: m.URL(),
+				Hint: "the server refuses the credential: check user name, password or token, and that it has not expired",
+			}
 		}
 		return &Error{Kind: r.kind, URL: m.URL(), Detail: reason(own), Hint: r.hint}
 	}
-	return &Error{Kind: ErrUnreachable, URL: m.URL(), Detail: reason(own), Hint: "what answers there does not speak as git expects: check the address and the credential"}
+	return &Error{
+		Kind: ErrUnreachable, URL: m.URL(), Detail: reason(own),
+		Hint: "what answers there does not speak as git expects: check the address and the credential",
+	}
 }
 
 func (m *Mirror) tooLarge() error {

@@ -49,7 +49,8 @@ func (m *Mirror) FetchCommit(ctx context.Context, commit string) error {
 	if err == nil || !errors.Is(err, ErrNoRevision) {
 		return err
 	}
-	m.client.log.Info("server refuses a bare commit id: fetch all branches and tags", slog.String("repo", m.URL()), slog.String("revision", commit))
+	m.client.log.Info("server refuses a bare commit id: fetch all branches and tags", slog.String("repo", m.URL()),
+		slog.String("revision", commit))
 	if err := m.FetchAll(ctx); err != nil {
 		return err
 	}
@@ -212,7 +213,12 @@ func (m *Mirror) Maintain(ctx context.Context) error {
 }
 
 func repackConfig() [][2]string {
-	return [][2]string{{"pack.threads", "1"}, {"pack.windowMemory", "64m"}, {"repack.writeBitmaps", "false"}, {"repack.updateServerInfo", "false"}}
+	return [][2]string{
+		{"pack.threads", "1"},
+		{"pack.windowMemory", "64m"},
+		{"repack.writeBitmaps", "false"},
+		{"repack.updateServerInfo", "false"},
+	}
 }
 
 // localRef is where a remote reference is kept: under a hash, so that no name of one can clash with or hide another

@@ -168,7 +168,8 @@ func removeLeftovers(dir string) error {
 
 // leftover reports whether a file is one that git has not finished.
 func leftover(name string) bool {
-	return strings.HasSuffix(name, ".lock") || strings.HasSuffix(name, ".temp") || strings.HasPrefix(name, "tmp_") || strings.HasPrefix(name, ".tmp-")
+	return strings.HasSuffix(name, ".lock") || strings.HasSuffix(name, ".temp") || strings.HasPrefix(name, "tmp_") ||
+		strings.HasPrefix(name, ".tmp-")
 }
 
 // remoteRun runs a command that talks to the repository of the mirror.

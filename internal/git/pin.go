@@ -86,7 +86,10 @@ func (c *Client) pinHost(ctx context.Context, r Remote, u *url.URL, standard map
 	case err != nil && ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil && !proxied:
-		return nil, &Error{Kind: ErrUnreachable, URL: r.URL, Detail: "could not resolve host", Hint: "check the address, the network and the proxy", cause: err}
+		return nil, &Error{
+			Kind: ErrUnreachable, URL: r.URL, Detail: "could not resolve host",
+			Hint: "check the address, the network and the proxy", cause: err,
+		}
 	case err != nil:
 		found = []netip.Addr{netip.MustParseAddr(nowhere)}
 	}

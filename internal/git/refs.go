@@ -98,7 +98,8 @@ func (r Refs) Resolve(revision, tagPrefix string) (Resolved, error) {
 		if id, ok := r.IDs["HEAD"]; ok {
 			return Resolved{Ref: r.Default, Commit: id}, nil
 		}
-		return Resolved{}, fmt.Errorf("resolve HEAD: %w: the repository is empty or has no default branch: push a commit or name a branch", ErrNoRevision)
+		return Resolved{}, fmt.Errorf("resolve HEAD: %w: the repository is empty or has no default branch: push a commit or name a branch",
+			ErrNoRevision)
 	}
 	if Range(revision) {
 		if ref := r.highest(revision, tagPrefix); ref != "" {

@@ -28,7 +28,8 @@ func ParseRemote(raw string, allowFile bool) (Remote, Credential, error) {
 	var cred Credential
 	s := strings.TrimSpace(raw)
 	if s == "" || len(s) > 4096 || strings.ContainsAny(s, "\x00\r\n\t ") || strings.HasPrefix(s, "-") {
-		return Remote{}, cred, errors.New("parse repository address: it is empty, too long or holds spaces: write it as https://host/path or git@host:path")
+		return Remote{}, cred,
+			errors.New("parse repository address: it is empty, too long or holds spaces: write it as https://host/path or git@host:path")
 	}
 	if !strings.Contains(s, "://") {
 		if m := scpLike.FindStringSubmatch(s); m != nil && !filepath.IsAbs(s) {

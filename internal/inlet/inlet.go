@@ -117,7 +117,8 @@ func New(cfg Config) *Server {
 		// ReadTimeout and WriteTimeout would end streams that may last: serve sets deadlines for each body and each piece.
 		ReadHeaderTimeout: cfg.Limits.Header, IdleTimeout: cfg.Limits.Idle, MaxHeaderBytes: cfg.Limits.HeaderBytes,
 		HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams: maxStreams, SendPingTimeout: cfg.Limits.Answer, PingTimeout: cfg.Limits.Header, WriteByteTimeout: cfg.Limits.Answer,
+			MaxConcurrentStreams: maxStreams, SendPingTimeout: cfg.Limits.Answer, PingTimeout: cfg.Limits.Header,
+			WriteByteTimeout: cfg.Limits.Answer,
 		},
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			if secure, ok := c.(*tls.Conn); ok {

@@ -25,7 +25,8 @@ type Rules struct {
 }
 
 // BlindNote is the note about a blind comparison.
-const BlindNote = "the values of Secrets are not compared, since what is compared is not what the application is set to: only which keys they have is"
+const BlindNote = "the values of Secrets are not compared, since what is compared is not what the application is set to: " +
+	"only which keys they have is"
 
 // ForOthers are the rules for an object that is not the Application's.
 func (r Rules) ForOthers() Rules {

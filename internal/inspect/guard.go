@@ -41,7 +41,8 @@ type GuardedPatch struct {
 // that says what to do instead. Another error is that it cannot be read.
 func Guard(live map[string]any, kind PatchType, patch []byte, mask []string) (GuardedPatch, error) {
 	if object.IsSecret(live) {
-		return GuardedPatch{}, hidden("a Secret cannot be patched here, since a patch can copy its values to where they are shown, or try them out: change it in its source, or with kubectl")
+		return GuardedPatch{}, hidden("a Secret cannot be patched here, since a patch can copy its values to where they are shown, " +
+			"or try them out: change it in its source, or with kubectl")
 	}
 	g := guard{live: live, shown: Shown(live, mask), ours: ours(live)}
 	g.opaque = !reflect.DeepEqual(without(live, "metadata"), without(g.shown, "metadata"))
@@ -100,7 +101,8 @@ func hidden(format string, args ...any) error {
 }
 
 func hiddenAt(path string) error {
-	return hidden("the patch touches %s, which holds a value that is not shown here: leave it out, or change it in its source or with kubectl", path)
+	return hidden("the patch touches %s, which holds a value that is not shown here: leave it out, or change it in its source or with kubectl",
+		path)
 }
 
 // hiddenUsers collects the addresses of which something is hidden.
@@ -148,7 +150,8 @@ func (g *guard) noGuess(value any, depth int) error {
 		}
 	case string:
 		if clean := redact.Addresses(v); clean != v && g.users[clean] {
-			return hidden("the address %s has a password that is not shown: leave user and password out to keep it, or give them in a repository setting of the agent", clean)
+			return hidden("the address %s has a password that is not shown: leave user and password out to keep it, "+
+				"or give them in a repository setting of the agent", clean)
 		}
 	}
 	return nil

@@ -58,7 +58,8 @@ func (e Eye) Leaf(obj map[string]any, bare bool) *Leaf {
 	meta := object.Dict(obj, "metadata")
 	group, version := object.SplitAPIVersion(object.Text(obj, "apiVersion"))
 	l := &Leaf{node: api.TreeNode{
-		Group: group, Version: version, Kind: object.Text(obj, "kind"), Namespace: object.Text(meta, "namespace"), Name: object.Text(meta, "name"), UID: object.Text(meta, "uid"),
+		Group: group, Version: version, Kind: object.Text(obj, "kind"), Namespace: object.Text(meta, "namespace"),
+		Name: object.Text(meta, "name"), UID: object.Text(meta, "uid"),
 	}}
 	if created, err := time.Parse(time.RFC3339, object.Text(meta, "creationTimestamp")); err == nil {
 		l.node.CreatedAt = created
@@ -90,7 +91,10 @@ func ownersOf(meta map[string]any) []owner {
 	for _, one := range object.List(meta, "ownerReferences") {
 		ref, _ := one.(map[string]any)
 		group, _ := object.SplitAPIVersion(object.Text(ref, "apiVersion"))
-		out = append(out, owner{kind: object.Kind{Group: group, Kind: object.Text(ref, "kind")}, namespace: object.Text(meta, "namespace"), name: object.Text(ref, "name"), uid: object.Text(ref, "uid")})
+		out = append(out, owner{
+			kind: object.Kind{Group: group, Kind: object.Text(ref, "kind")}, namespace: object.Text(meta, "namespace"),
+			name: object.Text(ref, "name"), uid: object.Text(ref, "uid"),
+		})
 	}
 	return out
 }
@@ -98,8 +102,9 @@ func ownersOf(meta map[string]any) []owner {
 // hookOf lists the phases that an object is a hook of.
 func hookOf(obj map[string]any) []string {
 	helm := map[string]v1alpha1.HookType{
-		"pre-install": v1alpha1.HookPreSync, "pre-upgrade": v1alpha1.HookPreSync, "post-install": v1alpha1.HookPostSync, "post-upgrade": v1alpha1.HookPostSync,
-		"pre-delete": v1alpha1.HookPreDelete, "post-delete": v1alpha1.HookPostDelete,
+		"pre-install": v1alpha1.HookPreSync, "pre-upgrade": v1alpha1.HookPreSync, "post-install": v1alpha1.HookPostSync,
+		"post-upgrade": v1alpha1.HookPostSync,
+		"pre-delete":   v1alpha1.HookPreDelete, "post-delete": v1alpha1.HookPostDelete,
 	}
 	known := []v1alpha1.HookType{
 		v1alpha1.HookPreSync, v1alpha1.HookSync, v1alpha1.HookPostSync, v1alpha1.HookSyncFail, v1alpha1.HookPreDelete, v1alpha1.HookPostDelete,
@@ -133,7 +138,10 @@ func (l *Leaf) workload(obj map[string]any) {
 	case object.Kind{Kind: "Pod"}:
 		n.Pod, n.Images = podOf(obj), imagesOf(spec)
 		l.pods = labelsOf(object.Dict(obj, "metadata"), "labels")
-	case object.Kind{Group: "apps", Kind: "Deployment"}, object.Kind{Group: "apps", Kind: "ReplicaSet"}, object.Kind{Group: "argoproj.io", Kind: "Rollout"},
+	case object.Kind{Group: "apps", Kind: "Deployment"}, object.Kind{
+		Group: "apps",
+		Kind:  "ReplicaSet",
+	}, object.Kind{Group: "argoproj.io", Kind: "Rollout"},
 		object.Kind{Group: "apps", Kind: "StatefulSet"}, object.Kind{Kind: "ReplicationController"}:
 		desired, said := object.Number(spec, "replicas")
 		if !said {

@@ -13,7 +13,8 @@ import (
 func podOf(obj map[string]any) *api.TreePod {
 	meta, spec, status := object.Dict(obj, "metadata"), object.Dict(obj, "spec"), object.Dict(obj, "status")
 	out := &api.TreePod{
-		Node: legible.Cut(object.Text(spec, "nodeName"), maxWord), Phase: legible.Cut(object.Text(status, "phase"), maxWord), IP: legible.Cut(object.Text(status, "podIP"), maxWord), Containers: len(object.List(spec, "containers")),
+		Node: legible.Cut(object.Text(spec, "nodeName"), maxWord), Phase: legible.Cut(object.Text(status, "phase"), maxWord),
+		IP: legible.Cut(object.Text(status, "podIP"), maxWord), Containers: len(object.List(spec, "containers")),
 	}
 	sidecars := map[string]bool{}
 	for _, one := range object.List(spec, "initContainers") {

@@ -112,7 +112,10 @@ func (t *timeline) results() {
 		if i := t.stepOf(key, r.SyncPhase); i >= 0 {
 			wave = t.steps[i].Wave
 		}
-		item := api.OperationItem{ObjectName: nameOf(key), Hook: string(r.HookType), Verb: "apply", State: stateOf(r, t.op.Phase.Completed()), Message: object.Lines(r.Message, maxTimelineText)}
+		item := api.OperationItem{
+			ObjectName: nameOf(key), Hook: string(r.HookType), Verb: "apply", State: stateOf(r, t.op.Phase.Completed()),
+			Message: object.Lines(r.Message, maxTimelineText),
+		}
 		switch {
 		case r.HookType != "":
 			item.Verb = "hook"
@@ -197,9 +200,10 @@ func (t *timeline) toCome() {
 	for i := range t.app.Status.Resources {
 		r := &t.app.Status.Resources[i]
 		key := KeyOf(r)
-		if r.Hook || r.Status != v1alpha1.SyncStatusOutOfSync || did[key] || limited && !slices.ContainsFunc(sync.Resources, func(s v1alpha1.SyncOperationResource) bool {
-			return s.Group == r.Group && s.Kind == r.Kind && s.Name == r.Name && (s.Namespace == "" || s.Namespace == r.Namespace)
-		}) {
+		if r.Hook || r.Status != v1alpha1.SyncStatusOutOfSync || did[key] ||
+			limited && !slices.ContainsFunc(sync.Resources, func(s v1alpha1.SyncOperationResource) bool {
+				return s.Group == r.Group && s.Kind == r.Kind && s.Name == r.Name && (s.Namespace == "" || s.Namespace == r.Namespace)
+			}) {
 			continue
 		}
 		item := api.OperationItem{ObjectName: nameOf(key), Verb: "apply", State: state}
@@ -218,5 +222,8 @@ func (t *timeline) toCome() {
 
 // phaseAt orders phases.
 func phaseAt(phase string) int {
-	return slices.Index([]string{string(v1alpha1.HookPreDelete), string(v1alpha1.PhasePreSync), string(v1alpha1.PhaseSync), string(v1alpha1.PhasePostSync), string(v1alpha1.PhaseSyncFail), string(v1alpha1.HookPostDelete)}, phase)
+	return slices.Index([]string{
+		string(v1alpha1.HookPreDelete), string(v1alpha1.PhasePreSync), string(v1alpha1.PhaseSync),
+		string(v1alpha1.PhasePostSync), string(v1alpha1.PhaseSyncFail), string(v1alpha1.HookPostDelete),
+	}, phase)
 }

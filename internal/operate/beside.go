@@ -80,7 +80,8 @@ func RollbackBeside(app *v1alpha1.Application, req api.RollbackRequest, who Who,
 	}
 	sources, revisions := Deployed(entry)
 	if len(revisions) == 0 || len(revisions) != len(sources) || slices.Contains(revisions, "") {
-		return Change{}, faultf(Conflict, "deployment %d of application %s does not record its revisions; choose another one of `slipway app history %s`",
+		return Change{}, faultf(Conflict, "deployment %d of application %s does not record its revisions; "+
+			"choose another one of `slipway app history %s`",
 			entry.ID, app.Name, app.Name)
 	}
 	verb := "going back to"
@@ -103,6 +104,7 @@ func RollbackBeside(app *v1alpha1.Application, req api.RollbackRequest, who Who,
 	}
 	c.Operation = newOperation(app, sync, who, req.Reason)
 	c.Operation.Info = append(c.Operation.Info, v1alpha1.Info{Name: RollbackInfo, Value: v1alpha1.OptionTrue})
-	sync.SyncStrategy = &v1alpha1.SyncStrategy{Apply: &v1alpha1.SyncStrategyApply{}} // without hooks and further attempts, as Argo CD's server does
+	// without hooks and further attempts, as Argo CD's server does
+	sync.SyncStrategy = &v1alpha1.SyncStrategy{Apply: &v1alpha1.SyncStrategyApply{}}
 	return c.with(held(app)), nil
 }

@@ -37,10 +37,12 @@ func Confirm(app *v1alpha1.Application, req api.ConfirmRequest, _ Who, now time.
 		return c, nil
 	}
 	if q.Plan != "" && req.Plan == "" {
-		return Change{}, faultf(Invalid, "name the confirmed deletions of application %s by their plan; a dry run lists them and prints it", app.Name)
+		return Change{}, faultf(Invalid, "name the confirmed deletions of application %s by their plan; a dry run lists them and prints it",
+			app.Name)
 	}
 	if req.Plan != q.Plan || q.Plan == "" && req.Message != "" && req.Message != q.Message {
-		return Change{}, faultf(Conflict, "what application %s waits for has changed in the meantime: nothing was confirmed; look again with `slipway app confirm %s`",
+		return Change{}, faultf(Conflict, "what application %s waits for has changed in the meantime: nothing was confirmed; "+
+			"look again with `slipway app confirm %s`",
 			app.Name, app.Name)
 	}
 	annotations := map[string]any{v1alpha1.AnnotationDeletionApproved: now.UTC().Format(time.RFC3339)}
@@ -65,7 +67,8 @@ func Asks(app *v1alpha1.Application) *Question {
 	}
 	chosen := chosenResources(app)
 	asks := func(r v1alpha1.ResourceStatus) bool { return r.RequiresDeletionConfirmation }
-	marked := q.Plan == "" && slices.ContainsFunc(app.Status.Resources, func(r v1alpha1.ResourceStatus) bool { return r.Leftover() && asks(r) })
+	marked := q.Plan == "" && slices.ContainsFunc(app.Status.Resources,
+		func(r v1alpha1.ResourceStatus) bool { return r.Leftover() && asks(r) })
 	for i := range app.Status.Resources {
 		r := &app.Status.Resources[i]
 		goes := r.Leftover() && (!marked || asks(*r))

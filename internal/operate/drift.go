@@ -20,7 +20,8 @@ func Standing(app *v1alpha1.Application) ([]v1alpha1.ApplicationSource, []string
 		return pin.Sources, pin.Revisions, nil
 	}
 	if len(app.Status.History) == 0 {
-		return nil, nil, faultf(Conflict, "application %s was not synced yet, so nothing can have been changed since; `slipway app diff %s` compares with Git",
+		return nil, nil, faultf(Conflict, "application %s was not synced yet, so nothing can have been changed since; "+
+			"`slipway app diff %s` compares with Git",
 			app.Name, app.Name)
 	}
 	sources, at := Deployed(&app.Status.History[len(app.Status.History)-1])
@@ -124,7 +125,8 @@ func Allow(app *v1alpha1.Application, req api.AllowRequest, who Who, now time.Ti
 	case !req.Until.After(now):
 		return Change{}, faultf(Invalid, "%s is in the past: set a later time", req.Until.UTC().Format(time.RFC3339))
 	case req.Until.After(now.Add(maxAllowed)):
-		return Change{}, faultf(Invalid, "%s is more than a year away: drift that is to stay is written to Git, or named in ignoreDifferences", req.Until.UTC().Format(time.RFC3339))
+		return Change{}, faultf(Invalid, "%s is more than a year away: drift that is to stay is written to Git, or named in ignoreDifferences",
+			req.Until.UTC().Format(time.RFC3339))
 	}
 	k, err := OwnObject(app, req.Object)
 	if err != nil {

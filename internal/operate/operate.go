@@ -228,7 +228,8 @@ func OwnObject(app *v1alpha1.Application, asked api.ObjectName) (object.Key, err
 		}
 		return k.Namespace
 	}
-	return object.Key{}, faultf(Invalid, "application %s has %s in %s and in %s; set the namespace", app.Name, what, where(found[0]), where(found[1]))
+	return object.Key{}, faultf(Invalid, "application %s has %s in %s and in %s; set the namespace", app.Name, what,
+		where(found[0]), where(found[1]))
 }
 
 // stamp is a time as it is written into resources.

@@ -34,7 +34,8 @@ func Past(app *v1alpha1.Application, from *int64) ([]*v1alpha1.RevisionHistory, 
 		}
 	}
 	if len(out) == 0 {
-		return nil, faultf(Missing, "application %s has no deployment %d; `slipway app history %s` lists those that it has", app.Name, *from, app.Name)
+		return nil, faultf(Missing, "application %s has no deployment %d; `slipway app history %s` lists those that it has",
+			app.Name, *from, app.Name)
 	}
 	return out, nil
 }
@@ -94,7 +95,9 @@ func Gone(past []Version, alive map[object.Key]bool) []Lost {
 
 // Restore brings back objects that an earlier deployment had. Without objects it is all that the deployment had which is
 // named, and is not alive; without either it only lists what could be brought back.
-func Restore(app *v1alpha1.Application, req api.RestoreRequest, past []Version, alive map[object.Key]bool, who Who, _ time.Time) (Change, error) {
+func Restore(app *v1alpha1.Application, req api.RestoreRequest, past []Version, alive map[object.Key]bool, who Who,
+	_ time.Time,
+) (Change, error) {
 	if err := checkReason(req.Reason); err != nil {
 		return Change{}, err
 	}
@@ -151,7 +154,9 @@ func list(past []Version, alive map[object.Key]bool) Change {
 }
 
 // find returns the objects to bring back, and the newest deployment that had all of them.
-func find(app *v1alpha1.Application, past []Version, alive map[object.Key]bool, asked []api.ObjectName) (*v1alpha1.RevisionHistory, []object.Key, error) {
+func find(app *v1alpha1.Application, past []Version, alive map[object.Key]bool,
+	asked []api.ObjectName,
+) (*v1alpha1.RevisionHistory, []object.Key, error) {
 	if len(asked) == 0 {
 		var keys []object.Key
 		for _, l := range Gone(past[:1], alive) {
@@ -166,7 +171,8 @@ func find(app *v1alpha1.Application, past []Version, alive map[object.Key]bool, 
 	}
 	for _, r := range asked {
 		if !slices.ContainsFunc(past, func(v Version) bool { return len(pick(v.Objects, []api.ObjectName{r})) == 1 }) {
-			return nil, nil, faultf(Missing, "no deployment that can be looked at had exactly one %s %s; `slipway app restore %s --list` lists what is gone",
+			return nil, nil, faultf(Missing, "no deployment that can be looked at had exactly one %s %s; "+
+				"`slipway app restore %s --list` lists what is gone",
 				kindText(r.Group, r.Kind), placeText(r.Namespace, r.Name), app.Name)
 		}
 	}
@@ -194,7 +200,8 @@ func pick(objects []object.Manifest, asked []api.ObjectName) []object.Key {
 func syncOf(keys []object.Key) *v1alpha1.SyncOperation {
 	sync := &v1alpha1.SyncOperation{}
 	for _, k := range keys {
-		sync.Resources = append(sync.Resources, v1alpha1.SyncOperationResource{Group: k.Group, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name})
+		sync.Resources = append(sync.Resources,
+			v1alpha1.SyncOperationResource{Group: k.Group, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name})
 	}
 	return sync
 }

@@ -87,7 +87,8 @@ func newPin(app *v1alpha1.Application, req *api.RollbackRequest, who Who, now ti
 	p := &v1alpha1.Pin{ID: entry.ID, By: who.Name, Request: who.ID, Reason: req.Reason, At: stamp(now)}
 	p.Sources, p.Revisions = Deployed(entry)
 	if len(p.Revisions) == 0 || len(p.Revisions) != len(p.Sources) || slices.Contains(p.Revisions, "") {
-		return nil, faultf(Conflict, "deployment %d of application %s does not record its revisions; choose another one of `slipway app history %s`",
+		return nil, faultf(Conflict, "deployment %d of application %s does not record its revisions; "+
+			"choose another one of `slipway app history %s`",
 			entry.ID, app.Name, app.Name)
 	}
 	p.Quarantine.Revisions = revisionsOf(app.Status.Sync.Revision, app.Status.Sync.Revisions)
@@ -100,7 +101,8 @@ func newPin(app *v1alpha1.Application, req *api.RollbackRequest, who Who, now ti
 		return nil, faultf(Conflict, "the present revision in Git is not known, so nothing could be put into quarantine; "+
 			"`slipway app refresh %s` reads it, or shows why it cannot", app.Name)
 	case slices.Equal(p.Quarantine.Revisions, p.Revisions) && sameSources(p.Sources, app.Spec.EffectiveSources()):
-		return nil, faultf(Conflict, "deployment %d of application %s is the present revision in Git; choose another one of `slipway app history %s`",
+		return nil, faultf(Conflict, "deployment %d of application %s is the present revision in Git; "+
+			"choose another one of `slipway app history %s`",
 			entry.ID, app.Name, app.Name)
 	}
 	return p, nil
@@ -147,7 +149,8 @@ func choose(app *v1alpha1.Application, req *api.RollbackRequest, had *v1alpha1.P
 			return &history[i], nil
 		}
 	}
-	return nil, faultf(Missing, "application %s has no earlier deployment to go back to; `slipway app history %s` lists those that it has", app.Name, app.Name)
+	return nil, faultf(Missing, "application %s has no earlier deployment to go back to; `slipway app history %s` lists those that it has",
+		app.Name, app.Name)
 }
 
 // Whole reports whether an operation was a deployment: of everything, from Git, and in earnest.

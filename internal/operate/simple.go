@@ -16,7 +16,8 @@ func Refresh(app *v1alpha1.Application, req api.RefreshRequest, _ Who, now time.
 	if req.Hard {
 		kind = v1alpha1.RefreshHard
 	}
-	return nothing("%s refresh of application %s requested", kind, app.Name).with(map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+	return nothing("%s refresh of application %s requested", kind,
+		app.Name).with(map[string]any{"metadata": map[string]any{"annotations": map[string]any{
 		v1alpha1.AnnotationRefresh:          string(kind),
 		v1alpha1.AnnotationRefreshTimestamp: now.UTC().Format(time.RFC3339Nano),
 	}}}), nil
@@ -99,7 +100,8 @@ const deletionSlack = 5 * time.Minute
 // controller or the deletion of an owner say nothing.
 func DeletedBy(app *v1alpha1.Application) (v1alpha1.Deletion, bool) {
 	var d v1alpha1.Deletion
-	if app.DeletionTimestamp == nil || app.Annotations[v1alpha1.AnnotationDeletedBy] == "" || mark.Read(app, v1alpha1.AnnotationDeletedBy, &d) != nil {
+	if app.DeletionTimestamp == nil || app.Annotations[v1alpha1.AnnotationDeletedBy] == "" ||
+		mark.Read(app, v1alpha1.AnnotationDeletedBy, &d) != nil {
 		return v1alpha1.Deletion{}, false
 	}
 	if apart := app.DeletionTimestamp.Sub(d.At).Abs(); apart > deletionSlack {

@@ -84,7 +84,8 @@ func CheckSync(req api.SyncRequest) error {
 	case len(req.Manifests) > 0 && len(req.Revisions) > 0:
 		return faultf(Invalid, "give manifests or revisions, not both: manifests have no revisions")
 	case len(req.Objects) > maxObjects || len(req.Options) > maxOptions || len(req.Labels) > maxOptions:
-		return faultf(Invalid, "at most %d objects, %d labels and %d options can be given; sync all of the application instead", maxObjects, maxOptions, maxOptions)
+		return faultf(Invalid, "at most %d objects, %d labels and %d options can be given; sync all of the application instead", maxObjects,
+			maxOptions, maxOptions)
 	}
 	if err := checkReason(req.Reason); err != nil {
 		return err
@@ -118,7 +119,8 @@ func syncOperation(app *v1alpha1.Application, req *api.SyncRequest, who Who) (*v
 		return nil, err
 	}
 	if len(req.Labels) > 0 && len(req.Objects) == 0 {
-		return nil, faultf(Invalid, "no object was looked for by the labels %s", strings.Join(req.Labels, ", ")) // nothing chosen would be everything
+		// nothing chosen would be everything
+		return nil, faultf(Invalid, "no object was looked for by the labels %s", strings.Join(req.Labels, ", "))
 	}
 	sync := &v1alpha1.SyncOperation{Prune: req.Prune, DryRun: req.DryRun, SyncOptions: syncOptions(app, req)}
 	if err := setRevisions(sync, app, req.Revisions); err != nil {
@@ -131,7 +133,8 @@ func syncOperation(app *v1alpha1.Application, req *api.SyncRequest, who Who) (*v
 		sync.SyncStrategy = &v1alpha1.SyncStrategy{Hook: &v1alpha1.SyncStrategyHook{Force: true}}
 	}
 	for _, o := range req.Objects {
-		sync.Resources = append(sync.Resources, v1alpha1.SyncOperationResource{Group: o.Group, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name})
+		sync.Resources = append(sync.Resources,
+			v1alpha1.SyncOperationResource{Group: o.Group, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name})
 	}
 	if len(req.Manifests) > 0 {
 		if err := checkLocal(app, req); err != nil {
@@ -301,7 +304,8 @@ func ParseObject(text string) (api.ObjectName, error) {
 		parts = []string{parts[0], parts[1], strings.Join(parts[2:], ":")}
 	}
 	if len(parts) != 3 || parts[1] == "" || parts[2] == "" {
-		return api.ObjectName{}, faultf(Invalid, "%q is not [GROUP/]KIND:[NAMESPACE/]NAME, for example apps/Deployment:web or Service:shop/web", text)
+		return api.ObjectName{}, faultf(Invalid,
+			"%q is not [GROUP/]KIND:[NAMESPACE/]NAME, for example apps/Deployment:web or Service:shop/web", text)
 	}
 	o := api.ObjectName{Group: parts[0], Kind: parts[1], Name: parts[2]}
 	if namespace, name, ok := strings.Cut(parts[2], "/"); ok {

@@ -20,10 +20,12 @@ func networks(texts ...string) []netip.Prefix {
 //nolint:gochecknoglobals // tables
 var (
 	// Services of clouds that hand out credentials to every process on the machine, where they are not link-local.
-	metadataNetworks = networks("169.254.0.0/16", "fd00:ec2::/32", "fd20:ce::254/128", "fd00:42::42/128", "100.100.100.200/32", "168.63.129.16/32",
+	metadataNetworks = networks("169.254.0.0/16", "fd00:ec2::/32", "fd20:ce::254/128", "fd00:42::42/128",
+		"100.100.100.200/32", "168.63.129.16/32",
 		"192.0.0.192/32")
 	loopbackNetworks = networks("127.0.0.0/8", "::1/128", "0.0.0.0/8", "::/128")
-	reservedNetworks = networks("192.0.0.0/24", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "192.88.99.0/24", "224.0.0.0/4", "240.0.0.0/4",
+	reservedNetworks = networks("192.0.0.0/24", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "192.88.99.0/24",
+		"224.0.0.0/4", "240.0.0.0/4",
 		"fe80::/10", "fec0::/10", "ff00::/8", "100::/64", "2001:db8::/32", "2001::/32", "64:ff9b:1::/48", "5f00::/16")
 	privateNetworks = networks("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "198.18.0.0/15", "fc00::/7")
 	metadataNames   = []string{"metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal"}

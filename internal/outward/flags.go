@@ -19,8 +19,12 @@ type Flags struct{ allow, deny []string }
 
 // Register adds the flags.
 func (f *Flags) Register(fs *pflag.FlagSet) {
-	fs.StringSliceVar(&f.allow, "outbound-allow", nil, "`hosts` and networks that may be connected to although they are of this machine, of the link or reserved, where users choose the address: 127.0.0.0/8, host.example.org, *.example.org (default $"+VariableAllow+")")
-	fs.StringSliceVar(&f.deny, "outbound-deny", nil, "`hosts` and networks that must not be connected to where users choose the address; counts more than --outbound-allow (default $"+VariableDeny+")")
+	fs.StringSliceVar(&f.allow, "outbound-allow", nil,
+		"`hosts` and networks that may be connected to although they are of this machine, of the link or reserved, "+
+			"where users choose the address: 127.0.0.0/8, host.example.org, *.example.org (default $"+VariableAllow+")")
+	fs.StringSliceVar(&f.deny, "outbound-deny", nil,
+		"`hosts` and networks that must not be connected to where users choose the address; counts more than --outbound-allow (default $"+
+			VariableDeny+")")
 }
 
 // Environment is what the flags say as variables, for programs that are started with the same rules.

@@ -36,7 +36,10 @@ type run struct {
 // begun are the runs of a pod that have a log.
 func begun(pod *corev1.Pod) []run {
 	var out []run
-	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses, pod.Status.EphemeralContainerStatuses} {
+	for _, list := range [][]corev1.ContainerStatus{
+		pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses,
+		pod.Status.EphemeralContainerStatuses,
+	} {
 		for i := range list {
 			if s := &list[i]; s.State.Running != nil || s.State.Terminated != nil {
 				out = append(out, run{pod.UID, s.Name, s.RestartCount})
@@ -49,7 +52,8 @@ func begun(pod *corev1.Pod) []run {
 // goOn follows pods that are there and those that come, until the context ends.
 func (r *Reader) goOn(ctx context.Context, out *lines, req api.Logs) error {
 	if len(r.Later) > maxNamespaces {
-		return refusef(agentapi.CodeTooLarge, "%s has objects in %d namespaces, and pods are waited for in at most %d: name an object", r.Of, len(r.Later), maxNamespaces)
+		return refusef(agentapi.CodeTooLarge, "%s has objects in %d namespaces, and pods are waited for in at most %d: name an object", r.Of,
+			len(r.Later), maxNamespaces)
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	news := make(chan struct{}, 1)

@@ -78,7 +78,8 @@ func NoPods(of string) error { return refusef(agentapi.CodeNotFound, "%s has no 
 
 // TooMany is the error for more pods or containers than are read together.
 func TooMany(of string, n int, what string) error {
-	return refusef(agentapi.CodeTooLarge, "%s has %d %s, and at most %d logs are read together: name an object, a pod, or a container", of, n, what, MaxStreams)
+	return refusef(agentapi.CodeTooLarge, "%s has %d %s, and at most %d logs are read together: name an object, a pod, or a container",
+		of, n, what, MaxStreams)
 }
 
 // source is one container whose log is read.

@@ -29,7 +29,8 @@ func newAccount(b *budget, in v1alpha1.DestinationServiceAccount) (account, erro
 	}
 	namespace, name, both := strings.Cut(in.DefaultServiceAccount, ":")
 	if both && !objectName(name) || !objectName(namespace) {
-		return account{}, fmt.Errorf("defaultServiceAccount has an invalid format, '%.200s': write name or namespace:name", in.DefaultServiceAccount)
+		return account{}, fmt.Errorf("defaultServiceAccount has an invalid format, '%.200s': write name or namespace:name",
+			in.DefaultServiceAccount)
 	}
 	return out, nil
 }

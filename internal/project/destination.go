@@ -66,7 +66,8 @@ func (r *Rules) PermitsDestination(c Cluster, namespace string) error {
 	case !permitted:
 		return r.denied("%s: add it to spec.destinations of the project, or deploy elsewhere", place(c, namespace))
 	case r.scopedOnly && c.Project != r.name:
-		return r.denied("%s: it permits only clusters that are registered for it; register the cluster with project: %s", place(c, namespace), r.name)
+		return r.denied("%s: it permits only clusters that are registered for it; register the cluster with project: %s",
+			place(c, namespace), r.name)
 	}
 	return nil
 }
@@ -95,7 +96,8 @@ func newNamespaceRule(b *budget, pattern string) (namespaceRule, error) {
 	}
 	const most = 256 // bytes: repetitions make an expression much larger than its text
 	if b.bytes -= most; len(pattern) > most || b.bytes < 0 {
-		return namespaceRule{}, fmt.Errorf("regular expression %.40q... is longer than %d bytes, or one of too many: use names and prefixes", pattern, most)
+		return namespaceRule{}, fmt.Errorf("regular expression %.40q... is longer than %d bytes, or one of too many: use names and prefixes",
+			pattern, most)
 	}
 	re, err := regexp.Compile(pattern[1 : len(pattern)-1])
 	if err != nil {
@@ -160,5 +162,6 @@ func (r *Rules) PermitsNamespace(appNamespace, controllerNamespace string) error
 			return nil
 		}
 	}
-	return r.denied("Applications in namespace %.253s: add it to spec.sourceNamespaces of the project, or name another project in spec.project", appNamespace)
+	return r.denied("Applications in namespace %.253s: add it to spec.sourceNamespaces of the project, "+
+		"or name another project in spec.project", appNamespace)
 }

@@ -77,7 +77,8 @@ func (r *Rules) PermitsResource(group, kind, name string, namespaced bool) error
 		what = fmt.Sprintf("%s %q", what, name)
 	}
 	if denied.match(group, kind, name) {
-		return r.denied("%s: spec.%sBlacklist of the project forbids it; remove the object from the source, or have the project changed", what, field)
+		return r.denied("%s: spec.%sBlacklist of the project forbids it; remove the object from the source, or have the project changed", what,
+			field)
 	}
 	return r.denied("%s: add its kind to spec.%sWhitelist of the project, or remove the object from the source", what, field)
 }

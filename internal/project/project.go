@@ -155,7 +155,8 @@ func (r *Rules) Keepable() error {
 	if len(r.unkept) == 0 {
 		return nil
 	}
-	return fmt.Errorf("project %q has %s, which this version does not act on: nothing is synced, so that nothing happens that the project forbids; "+
+	return fmt.Errorf("project %q has %s, which this version does not act on: nothing is synced, "+
+		"so that nothing happens that the project forbids; "+
 		"remove it, or use another project", r.name, strings.Join(r.unkept, ", "))
 }
 

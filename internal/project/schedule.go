@@ -355,7 +355,8 @@ func checkSchedule(text string) error {
 	for i, s := range spans {
 		for part := range strings.SplitSeq(fields[i], ",") {
 			if !s.valid(part) {
-				return fmt.Errorf("%q is no %s: write *, a number from %d to %d, a range such as a-b, or a step such as */n", part, s.name, s.low, s.high)
+				return fmt.Errorf("%q is no %s: write *, a number from %d to %d, a range such as a-b, or a step such as */n", part,
+					s.name, s.low, s.high)
 			}
 		}
 	}

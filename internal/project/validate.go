@@ -105,7 +105,8 @@ func checkRole(project string, role v1alpha1.ProjectRole) []error {
 	for _, group := range role.Groups {
 		switch {
 		case !groupName(group):
-			out = append(out, fmt.Errorf("group %.200q: blanks at the ends, line ends, and commas outside of quotes are not allowed: correct it", group))
+			out = append(out, fmt.Errorf("group %.200q: blanks at the ends, line ends, and commas outside of quotes are not allowed: correct it",
+				group))
 		case groups[group]:
 			out = append(out, fmt.Errorf("group %.200q appears twice: remove one", group))
 		}
@@ -139,7 +140,8 @@ func checkTokens(tokens []v1alpha1.JWTToken) []error {
 		case token.IssuedAt <= 0:
 			out = append(out, fmt.Errorf("jwtTokens[%d]: iat %d is no time: write seconds since 1970", i, token.IssuedAt))
 		case token.ExpiresAt < 0 || token.ExpiresAt > 0 && token.ExpiresAt < token.IssuedAt:
-			out = append(out, fmt.Errorf("jwtTokens[%d]: exp %d is before iat %d: remove the token, or correct it", i, token.ExpiresAt, token.IssuedAt))
+			out = append(out, fmt.Errorf("jwtTokens[%d]: exp %d is before iat %d: remove the token, or correct it", i,
+				token.ExpiresAt, token.IssuedAt))
 		case token.ID != "" && ids[token.ID]:
 			out = append(out, fmt.Errorf("jwtTokens[%d]: id %.80q appears twice: remove one", i, token.ID))
 		}
@@ -198,7 +200,8 @@ func checkPolicy(project, role, line string, objects *regexp.Regexp) error {
 		return fmt.Errorf("invalid action '%s': use get, create, update, delete, sync, override, action/..., or *", action)
 	}
 	if !objects.MatchString(object) {
-		return fmt.Errorf("object must be of form '%s/*', '%s/<application>' or '%s/<namespace>/<application>', not '%s'", project, project, project, object)
+		return fmt.Errorf("object must be of form '%s/*', '%s/<application>' or '%s/<namespace>/<application>', not '%s'", project,
+			project, project, object)
 	}
 	if effect != "allow" && effect != "deny" {
 		return fmt.Errorf("effect must be: 'allow' or 'deny', not '%s'", effect)

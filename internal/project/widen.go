@@ -29,7 +29,10 @@ func Widens(before, after *v1alpha1.AppProject) []string {
 		{"spec.clusterResourceWhitelist", covered(now.ClusterResourceWhitelist, was.ClusterResourceWhitelist, kindWithin)},
 		{"spec.clusterResourceBlacklist", covered(was.ClusterResourceBlacklist, now.ClusterResourceBlacklist, kindWithin)},
 		{"spec.namespaceResourceWhitelist", narrowNamespaced(was.NamespaceResourceWhitelist, now.NamespaceResourceWhitelist)},
-		{"spec.namespaceResourceBlacklist", covered(unnamed(was.NamespaceResourceBlacklist), unnamed(now.NamespaceResourceBlacklist), kindWithin)},
+		{
+			"spec.namespaceResourceBlacklist",
+			covered(unnamed(was.NamespaceResourceBlacklist), unnamed(now.NamespaceResourceBlacklist), kindWithin),
+		},
 		{"spec.sourceNamespaces", covered(now.SourceNamespaces, was.SourceNamespaces, namespaceWithin)},
 		{"spec.permitOnlyProjectScopedClusters", now.PermitOnlyProjectScopedClusters || !was.PermitOnlyProjectScopedClusters},
 		// The first that matches is acted as: an order is not compared.
@@ -193,7 +196,8 @@ func narrowRoles(was, now []v1alpha1.ProjectRole) bool {
 		}
 		delete(old, role.Name)
 		if grantsOnly(before) {
-			if !covered(role.Policies, before.Policies, same) || !covered(role.Groups, before.Groups, same) || !covered(role.JWTTokens, before.JWTTokens, same) {
+			if !covered(role.Policies, before.Policies, same) || !covered(role.Groups, before.Groups, same) ||
+				!covered(role.JWTTokens, before.JWTTokens, same) {
 				return false
 			}
 			continue

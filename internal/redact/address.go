@@ -204,7 +204,8 @@ func userBefore(s string) int {
 		token = token[:next[0]]
 	}
 	i := strings.LastIndexByte(token, '@')
-	if i < 0 || !fullHost.MatchString(strings.TrimRight(hostAhead.FindString(token[i+1:]), ".:]")) && !fullHost.MatchString(hostAhead.FindString(token[i+1:])) {
+	if i < 0 || !fullHost.MatchString(strings.TrimRight(hostAhead.FindString(token[i+1:]), ".:]")) &&
+		!fullHost.MatchString(hostAhead.FindString(token[i+1:])) {
 		return 0
 	}
 	return i + 1

@@ -74,7 +74,10 @@ func NewKnown(values ...string) *Known {
 	if len(seen) == 0 {
 		return nil
 	}
-	return &Known{sure: replacerOf(sure), body: replacerOf(body), names: anyOf(names, `()(%)`), words: anyOf(words, `(["'`+"`"+`])(%)["'`+"`"+`]`)}
+	return &Known{
+		sure: replacerOf(sure), body: replacerOf(body), names: anyOf(names, `()(%)`),
+		words: anyOf(words, `(["'`+"`"+`])(%)["'`+"`"+`]`),
+	}
 }
 
 // Text gives a text, such as a message or a line of a log, without the secrets.
@@ -125,7 +128,10 @@ func likeness(value string) likeKind {
 // spellings are the ways to write a secret.
 func spellings(value string) []string {
 	raw := []byte(value)
-	out := []string{value, url.QueryEscape(value), url.PathEscape(value), base64.StdEncoding.EncodeToString(raw), base64.RawStdEncoding.EncodeToString(raw), base64.URLEncoding.EncodeToString(raw)}
+	out := []string{
+		value, url.QueryEscape(value), url.PathEscape(value), base64.StdEncoding.EncodeToString(raw),
+		base64.RawStdEncoding.EncodeToString(raw), base64.URLEncoding.EncodeToString(raw),
+	}
 	if quoted, err := json.Marshal(value); err == nil {
 		out = append(out, string(quoted[1:len(quoted)-1]))
 	}

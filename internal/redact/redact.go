@@ -233,7 +233,8 @@ var (
 
 	// assigned is a name of a secret, an equals sign and a value, as on command lines, in queries and in files of settings.
 	assigned     = regexp.MustCompile(`(?i)([a-z0-9_.-]*(?:` + secretWords + `)\\?["']?=)(\\?["'][^"'\n]*["']?|[^\s&;,"']+)`)
-	assignedJSON = regexp.MustCompile(`(?i)(\\?["'][a-z0-9_.-]*(?:` + secretWords + `)\\?["']\s*:\s*)(\\?["'](?:[^"'\\\n]|\\.)*["']?|[^\s&;,"'{}\[\]]+)`)
+	assignedJSON = regexp.MustCompile(`(?i)(\\?["'][a-z0-9_.-]*(?:` + secretWords +
+		`)\\?["']\s*:\s*)(\\?["'](?:[^"'\\\n]|\\.)*["']?|[^\s&;,"'{}\[\]]+)`)
 	assignedLine = regexp.MustCompile(`(?im)^(\s*(?:-\s+)?["']?[a-z0-9_.-]*(?:` + secretWords + `)["']?\s*[:=]\s*)\S.*$`)
 	signature    = regexp.MustCompile(`(?i)([?&](?:sig|signature)=)[^&\s"'<>]+`)
 	abbreviated  = regexp.MustCompile(`(?i:[_.-]pass)$|[a-z]Pass$`)

@@ -200,7 +200,8 @@ func Open(key *PrivateKey, sealed []byte, what Purpose) (map[string]string, erro
 	mine := [KeySize]byte(public)
 	raw, ok := box.OpenAnonymous(nil, sealed, &mine, &key.key)
 	if !ok {
-		return nil, errors.New("open secret: it was not sealed to this agent's key, or was changed in transit; read the agent's key again and seal it again")
+		return nil, errors.New("open secret: it was not sealed to this agent's key, or was changed in transit; " +
+			"read the agent's key again and seal it again")
 	}
 	l, err := read(raw)
 	if err != nil {
@@ -211,7 +212,8 @@ func Open(key *PrivateKey, sealed []byte, what Purpose) (map[string]string, erro
 	}
 	at, err := time.Parse(time.RFC3339, l.At)
 	if err != nil || at.Sub(what.At).Abs() > Lasts {
-		return nil, fmt.Errorf("open secret: the time at which it was sealed is not within %s of the agent's; check the clock, and seal it again", Lasts)
+		return nil, fmt.Errorf("open secret: the time at which it was sealed is not within %s of the agent's; check the clock, and seal it again",
+			Lasts)
 	}
 	if l.Fields == nil {
 		l.Fields = map[string]string{}
@@ -225,7 +227,8 @@ func read(raw []byte) (*letter, error) {
 		Version int `json:"version"`
 	}
 	if json.Unmarshal(raw, &form) == nil && form.Version < Version && bytes.HasPrefix(raw, []byte("{")) {
-		return nil, errors.New("open secret: it was sealed in the form of an earlier version; update the command line, or reload the page, and seal it again")
+		return nil, errors.New("open secret: it was sealed in the form of an earlier version; update the command line, " +
+			"or reload the page, and seal it again")
 	}
 	var l letter
 	if strict.Decode(raw, &l, strict.Envelope) != nil || l.Version != Version {

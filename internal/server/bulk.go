@@ -139,7 +139,8 @@ func (b *bulk) Do(ctx context.Context, w job.Work) (state, message string, err e
 	case errors.As(err, &no):
 		state, message = api.TargetRefused, no.Error()
 	case errors.Is(err, errUnanswered):
-		state, message = api.TargetFailed, fmt.Sprintf("%s within %s: see whether it is connected; it may still do it when it is back, until %s", err, whole,
+		state, message = api.TargetFailed, fmt.Sprintf("%s within %s: see whether it is connected; it may still do it when it is back, until %s",
+			err, whole,
 			w.Target.StartedAt.Add(jobCommandTime).UTC().Format(time.RFC3339))
 	case limited.Err() != nil:
 		state, message = api.TargetFailed, fmt.Sprintf("it was not over after %s: see the application, the agent goes on with it", whole)
@@ -238,7 +239,8 @@ func (b *bulk) command(ctx context.Context, w job.Work) (json.RawMessage, error)
 	kind, body := jobCommand(&w.Job.Request)
 	object := api.Ref{Type: api.TypeApplication, ID: w.Target.Application, Scope: app.Scope}
 	entry := api.AuditEntry{
-		At: b.now().UTC(), Actor: w.Job.By, RequestID: w.Job.ID, Action: string(kind), Object: object, Reason: w.Job.Request.Reason, Outcome: api.OutcomeSucceeded,
+		At: b.now().UTC(), Actor: w.Job.By, RequestID: w.Job.ID, Action: string(kind), Object: object, Reason: w.Job.Request.Reason,
+		Outcome: api.OutcomeSucceeded,
 	}
 	policy, err := b.policies.Policy(ctx)
 	if err != nil {

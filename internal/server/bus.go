@@ -15,7 +15,8 @@ import (
 // bus is the NATS server at which servers meet, instead of reaching each other.
 func (c *Config) bus() (*gateway.Cluster, error) {
 	if c.ClusterListen != "" || c.ClusterAdvertise != "" || len(c.Routes) > 0 || c.ClusterSecretFile != "" {
-		return nil, errors.New("servers that meet at --nats-url do not reach each other: leave out --cluster-listen, --cluster-advertise, --nats-route and --cluster-secret-file")
+		return nil, errors.New("servers that meet at --nats-url do not reach each other: leave out --cluster-listen, --cluster-advertise, " +
+			"--nats-route and --cluster-secret-file")
 	}
 	if len(c.NatsURLs) == 0 {
 		return nil, errors.New("--nats-creds and --nats-ca are for --nats-url: give it, too")
@@ -66,7 +67,8 @@ func (m *member) meeting() {
 	case meets:
 		m.server.log.Info("other servers are met at --nats-url")
 	default:
-		m.server.log.Warn("--nats-url CANNOT BE REACHED: agents of one server cannot be asked through another until it can; see the log at level debug")
+		m.server.log.Warn("--nats-url CANNOT BE REACHED: agents of one server cannot be asked through another until it can; " +
+			"see the log at level debug")
 	}
 	m.meets = m.server.gateway.Peers.Meets()
 }

@@ -135,7 +135,8 @@ func (s *Server) cluster(ctx context.Context, key ed25519.PrivateKey, others []w
 func (m *member) warn(others []work.Server) {
 	if len(others) > 0 && m.server.cfg.ClusterListen == "" && len(m.server.cfg.NatsURLs) == 0 {
 		m.lonely.Do(func() {
-			m.server.log.Warn("OTHER SERVERS USE THIS DATABASE AND CANNOT BE REACHED: agents of one cannot be asked through another. Give --cluster-listen or --nats-url to each.",
+			m.server.log.Warn("OTHER SERVERS USE THIS DATABASE AND CANNOT BE REACHED: agents of one cannot be asked through another. "+
+				"Give --cluster-listen or --nats-url to each.",
 				"others", len(others))
 		})
 	}
@@ -334,7 +335,8 @@ func advertised(ctx context.Context, cfg *Config) (string, error) {
 	if local := towards(ctx, cfg.Database); local != "" && !loopback(local) {
 		return net.JoinHostPort(local, port), nil
 	}
-	return "", fmt.Errorf("--cluster-listen %s is no address at which other servers reach this one: give --cluster-advertise HOST:PORT", cfg.ClusterListen)
+	return "", fmt.Errorf("--cluster-listen %s is no address at which other servers reach this one: give --cluster-advertise HOST:PORT",
+		cfg.ClusterListen)
 }
 
 // unspecified reports whether a host stands for all addresses of this machine.

@@ -91,7 +91,8 @@ func (c *commander) Ask(ctx context.Context, o item.Order) (json.RawMessage, err
 	result, err := c.gateway.Commands.Do(ctx, uid, command)
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil, api.Errorf(api.CodeUnavailable, "agent %s did not answer in time: see `slipway agent get %s`, and try again", o.Agent, o.Agent)
+			return nil, api.Errorf(api.CodeUnavailable,
+				"agent %s did not answer in time: see `slipway agent get %s`, and try again", o.Agent, o.Agent)
 		}
 		return nil, readable(err)
 	}
@@ -131,7 +132,8 @@ func readable(err error) error {
 		code = api.CodeConflict
 	case agentapi.CodePolicy, agentapi.CodeForbidden, agentapi.CodeSignature:
 		code = api.CodeForbidden
-	case agentapi.CodeDisconnected, agentapi.CodeExpired, agentapi.CodeUnreachable, agentapi.CodeBusy, agentapi.CodeInternal, agentapi.CodeRevoked:
+	case agentapi.CodeDisconnected, agentapi.CodeExpired, agentapi.CodeUnreachable, agentapi.CodeBusy,
+		agentapi.CodeInternal, agentapi.CodeRevoked:
 		code = api.CodeUnavailable
 	case agentapi.CodeTooLarge:
 		code = api.CodeTooLarge

@@ -155,7 +155,8 @@ func (c *Config) check() error {
 	}
 	if c.PublicURL != "" {
 		u, err := url.Parse(c.PublicURL)
-		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.Trim(u.Path, "/") != "" || u.User != nil || u.RawQuery != "" {
+		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.Trim(u.Path, "/") != "" || u.User != nil ||
+			u.RawQuery != "" {
 			return fmt.Errorf("--public-url %q cannot be used: write https://HOST, without a path", c.PublicURL)
 		}
 		c.PublicURL = strings.TrimSuffix(c.PublicURL, "/")
@@ -192,7 +193,8 @@ func (o OIDC) lasts() (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(o.GroupsLast)
 	if err != nil || d < groupsLastShortest || d > groupsLastLongest {
-		return 0, fmt.Errorf("groupsLast %.40q is how long groups count after a sign-in: write a time from %s to %s, such as 8h", o.GroupsLast, groupsLastShortest, groupsLastLongest)
+		return 0, fmt.Errorf("groupsLast %.40q is how long groups count after a sign-in: write a time from %s to %s, such as 8h", o.GroupsLast,
+			groupsLastShortest, groupsLastLongest)
 	}
 	return d, nil
 }

@@ -55,7 +55,8 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	open, waiting := g.http.Counts()
 	for state, value := range map[string]int{"waiting": waiting, "working": open - waiting} {
 		out <- prometheus.MustNewConstMetric(prometheus.NewDesc("slipway_server_http_connections",
-			"Connections of HTTP to this server: working where a request is answered, waiting for their peer otherwise.", []string{"state"}, nil), now, float64(value), state)
+			"Connections of HTTP to this server: working where a request is answered, waiting for their peer otherwise.", []string{"state"}, nil),
+			now, float64(value), state)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), gaugeTime)
 	defer cancel()
@@ -74,10 +75,12 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	one(now, "slipway_server_database_up", "Whether the database answered.", 1)
 	g.list(out, "slipway_server_agents", "Agents by state.", "state", "", o.Agents,
 		api.AgentConnected, api.AgentDegraded, api.AgentDisconnected, api.AgentNever, api.AgentRevoked)
-	g.list(out, "slipway_server_applications_sync", "Applications by sync status.", "sync", "Unknown", o.Sync, "Synced", "OutOfSync", "Unknown")
+	g.list(out, "slipway_server_applications_sync", "Applications by sync status.", "sync", "Unknown", o.Sync, "Synced",
+		"OutOfSync", "Unknown")
 	g.list(out, "slipway_server_applications_health", "Applications by health.", "health", "Unknown", o.Health,
 		"Healthy", "Progressing", "Degraded", "Suspended", "Missing", "Unknown")
-	g.list(out, "slipway_server_notifications", "Notifications that wait, and those that were given up within a day.", "state", "", b.Notifications, api.DeliveryWaiting, api.DeliveryDead)
+	g.list(out, "slipway_server_notifications", "Notifications that wait, and those that were given up within a day.", "state",
+		"", b.Notifications, api.DeliveryWaiting, api.DeliveryDead)
 	one(now, "slipway_server_jobs", "Jobs under way.", float64(b.Jobs))
 	one(now, "slipway_server_commands_open", "Commands to agents without a result.", float64(b.Commands))
 	one(now, "slipway_server_agents_pending", "Changes that agents have and this server does not, as last reported.", float64(b.Pending))

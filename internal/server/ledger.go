@@ -22,7 +22,9 @@ type ledger struct {
 }
 
 // KeepRecords implements gateway.Ledger.
-func (l *ledger) KeepRecords(ctx context.Context, uid string, epoch int64, b gateway.RecordBatch, now time.Time) (gateway.RecordAnswer, error) {
+func (l *ledger) KeepRecords(ctx context.Context, uid string, epoch int64, b gateway.RecordBatch,
+	now time.Time,
+) (gateway.RecordAnswer, error) {
 	answer, err := l.Store.KeepRecords(ctx, uid, epoch, b, now)
 	if err != nil {
 		return answer, err

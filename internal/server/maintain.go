@@ -100,9 +100,11 @@ are those of the time of the backup: remove again what was removed since. Agents
 			case options.KeepTokens:
 				fmt.Fprintln(say, "API tokens of the backup count again, also those that were deleted after it: delete them again.")
 			case done.Tokens > 0:
-				fmt.Fprintf(say, "API tokens that are no longer valid: %d. Create new ones for programs, and new registration tokens for waiting agents.\n", done.Tokens)
+				fmt.Fprintf(say, "API tokens that are no longer valid: %d. Create new ones for programs, "+
+					"and new registration tokens for waiting agents.\n", done.Tokens)
 			}
-			fmt.Fprintf(say, "Rights are those of %s: disable again the users that were disabled since, and remove again the bindings that were removed since.\n",
+			fmt.Fprintf(say, "Rights are those of %s: disable again the users that were disabled since, "+
+				"and remove again the bindings that were removed since.\n",
 				done.At.UTC().Format(time.RFC3339))
 			return nil
 		},

@@ -61,16 +61,19 @@ func newMetrics(version string) *metrics {
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewHistogramVec(histogram("slipway_server_request_seconds", "Time of requests by route and status.",
 			[]float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}), []string{"route", "status"}),
-		store: prometheus.NewHistogramVec(histogram("slipway_server_store_seconds", "Time of transactions of the database.", quick), []string{"kind"}),
+		store: prometheus.NewHistogramVec(histogram("slipway_server_store_seconds", "Time of transactions of the database.", quick),
+			[]string{"kind"}),
 		faults: counter("slipway_server_store_faults_total",
 			"Transactions that the database could not begin or end."),
 		batches: counters("slipway_server_batches_total", "Batches of agents by what came of them: stored, or why not.", "result"),
 		rejected: counters("slipway_server_rejected_total",
 			"Items and events of agents that cannot be kept, by what they are.", "what"),
-		batchItems:  prometheus.NewHistogram(histogram("slipway_server_batch_items", "Items of a batch of an agent.", []float64{0, 1, 2, 5, 10, 50, 100, 500, 1000})),
-		batchTime:   prometheus.NewHistogram(histogram("slipway_server_batch_seconds", "Time that a batch of an agent took.", quick)),
-		commands:    counters("slipway_server_commands_total", "Commands to agents that have a result, by kind and status.", "kind", "status"),
-		commandTime: prometheus.NewHistogramVec(histogram("slipway_server_command_seconds", "Time from the order to its result.", slow), []string{"nature"}),
+		batchItems: prometheus.NewHistogram(histogram("slipway_server_batch_items", "Items of a batch of an agent.",
+			[]float64{0, 1, 2, 5, 10, 50, 100, 500, 1000})),
+		batchTime: prometheus.NewHistogram(histogram("slipway_server_batch_seconds", "Time that a batch of an agent took.", quick)),
+		commands:  counters("slipway_server_commands_total", "Commands to agents that have a result, by kind and status.", "kind", "status"),
+		commandTime: prometheus.NewHistogramVec(histogram("slipway_server_command_seconds", "Time from the order to its result.", slow),
+			[]string{"nature"}),
 		notifications: counters("slipway_server_notification_attempts_total",
 			"Attempts to send a notification by what came of them: Sent, Waiting for the next, or Dead.", "outcome"),
 		jobs:      counters("slipway_server_job_applications_total", "Applications that jobs are through with, by outcome.", "outcome"),
@@ -85,8 +88,10 @@ func newMetrics(version string) *metrics {
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "slipway_server_build_info", Help: "Always 1; the label is the version.", ConstLabels: prometheus.Labels{"version": version},
 	}, func() float64 { return 1 })
-	m.registry.MustRegister(m.requests, m.store, m.faults, m.batches, m.rejected, m.batchItems, m.batchTime, m.commands, m.commandTime, m.notifications, m.jobs,
-		m.audited, m.unaudited, m.recorded, m.ended, m.missed, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.requests, m.store, m.faults, m.batches, m.rejected, m.batchItems, m.batchTime, m.commands, m.commandTime,
+		m.notifications, m.jobs,
+		m.audited, m.unaudited, m.recorded, m.ended, m.missed, build, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.begin()
 	return m
 }
@@ -99,7 +104,10 @@ func (m *metrics) begin() {
 	for _, nature := range []agentapi.Nature{agentapi.Reads, agentapi.Changes} {
 		m.commandTime.WithLabelValues(nature.String())
 	}
-	for _, status := range []agentapi.Status{agentapi.StatusDone, agentapi.StatusFailed, agentapi.StatusRefused, agentapi.StatusExpired, agentapi.StatusUnknown} {
+	for _, status := range []agentapi.Status{
+		agentapi.StatusDone, agentapi.StatusFailed, agentapi.StatusRefused, agentapi.StatusExpired,
+		agentapi.StatusUnknown,
+	} {
 		m.commands.WithLabelValues(string(agentapi.KindSync), string(status))
 	}
 	m.batches.WithLabelValues(labelOK)

@@ -127,7 +127,8 @@ func (s *Server) signIn(ctx context.Context) error {
 	var err error
 	s.authn, err = authn.New(authn.Config{
 		Users: s.store, ServiceAccounts: s.store, Sessions: s.store, Tokens: s.store, Attempts: s.store, Pendings: s.store,
-		URL: s.cfg.PublicURL, Providers: s.cfg.Providers, NoPasswords: s.cfg.NoPasswords, GroupsLast: s.cfg.GroupsLast, Hash: s.cfg.Hash, Now: s.cfg.Now, Log: s.log,
+		URL: s.cfg.PublicURL, Providers: s.cfg.Providers, NoPasswords: s.cfg.NoPasswords, GroupsLast: s.cfg.GroupsLast, Hash: s.cfg.Hash,
+		Now: s.cfg.Now, Log: s.log,
 		Outbound: s.cfg.Outbound,
 	})
 	if err != nil {
@@ -138,7 +139,8 @@ func (s *Server) signIn(ctx context.Context) error {
 		return fmt.Errorf("make the first user: %w", err)
 	}
 	if password != "" && s.cfg.AdminPassword == "" {
-		_, err = fmt.Fprintf(s.cfg.Say, "\nThe first user is admin, with the password %s\nIt is shown only once. Sign in with: slipway login %s --username admin\n\n", password, s.cfg.PublicURL)
+		_, err = fmt.Fprintf(s.cfg.Say, "\nThe first user is admin, with the password %s\n"+
+			"It is shown only once. Sign in with: slipway login %s --username admin\n\n", password, s.cfg.PublicURL)
 	}
 	return err
 }
@@ -160,7 +162,8 @@ func (s *Server) link(ctx context.Context, key ed25519.PrivateKey) error {
 		Agents: s.store, Copies: s.store, Commands: commands,
 		Audit:  &auditor{store: s.store, recorder: s.audit, log: s.log},
 		Ledger: &ledger{Store: s.store, events: s.events, kept: func(e []api.LedgerEntry) { s.metrics.kept(len(e)); s.notifier.Wake() }},
-		Meter:  s.metrics, Tracer: s.cfg.Tracer, Notify: s.noticed, Heard: s.member.heard, Key: key, Version: s.cfg.Version, Cluster: cluster, Log: s.log, Now: s.cfg.Now,
+		Meter:  s.metrics, Tracer: s.cfg.Tracer, Notify: s.noticed, Heard: s.member.heard, Key: key, Version: s.cfg.Version, Cluster: cluster,
+		Log: s.log, Now: s.cfg.Now,
 		ClientIP: func(r *http.Request) string { return core.ClientIP(r, s.cfg.TrustedProxies) }, Reachable: s.store.Ping,
 	})
 	return err
@@ -193,9 +196,13 @@ func (s *Server) serve(secure *tls.Config, key ed25519.PrivateKey) error {
 			Tracer: s.cfg.Tracer, TrustTraces: s.cfg.TrustTraces,
 		},
 		Users: s.store.Users, Groups: s.store.Groups, ServiceAccounts: s.store.ServiceAccounts,
-		Organizations: homes[api.Organization]{s.store.Organizations, s.gateway, s.publish}, Projects: homes[api.Project]{s.store.Projects, s.gateway, s.publish},
-		Roles: s.store.Roles, ResourceGroups: s.store.ResourceGroups, Bindings: s.store.Bindings, AgentList: heardAgents{s.store.Agents.Entities, s.gateway},
-		Services: s.store.Services, Environments: s.store.Environments, Linking: s.store,
+		Organizations: homes[api.Organization]{s.store.Organizations, s.gateway, s.publish}, Projects: homes[api.Project]{
+			s.store.Projects,
+			s.gateway, s.publish,
+		},
+		Roles: s.store.Roles, ResourceGroups: s.store.ResourceGroups, Bindings: s.store.Bindings,
+		AgentList: heardAgents{s.store.Agents.Entities, s.gateway},
+		Services:  s.store.Services, Environments: s.store.Environments, Linking: s.store,
 		Fleet: &fleet{s.store, s.cfg.Now}, Views: s.store, Jobs: &jobs{s.store, s.jobs}, Ledger: s.store,
 		Tokens: &tokens{s.store, s.authn.MakeToken}, Providers: s.authn, Agents: people, Hosting: s.permits(), Demo: s.cfg.Demo,
 		Items: s.store, Commands: &commander{s.store, s.gateway, s.cfg.Now}, Version: s.cfg.Version, Image: s.cfg.AgentImage, AgentCA: ca,
@@ -222,7 +229,8 @@ func (s *Server) serve(secure *tls.Config, key ed25519.PrivateKey) error {
 	})
 	s.metrics.registry.MustRegister(&gauges{store: s.store, events: s.events, gateway: s.gateway, http: s.http})
 	if secure == nil && s.cfg.InsecureHTTP {
-		s.log.Warn("PLAIN HTTP: passwords, tokens and registration tokens travel in clear. Use this only behind a proxy that does TLS, on a network of your own.")
+		s.log.Warn("PLAIN HTTP: passwords, tokens and registration tokens travel in clear. Use this only behind a proxy that does TLS, " +
+			"on a network of your own.")
 	}
 	return nil
 }

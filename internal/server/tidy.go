@@ -44,7 +44,10 @@ func (s *Server) removeOnce(ctx context.Context) error {
 		return err
 	}
 	if due.IsZero() {
-		return later{doubted, fmt.Sprintf("when the last cleanup was is not known, so nothing is removed for %s; correct the clock if it is wrong", doubted)}
+		return later{
+			doubted,
+			fmt.Sprintf("when the last cleanup was is not known, so nothing is removed for %s; correct the clock if it is wrong", doubted),
+		}
 	}
 	if late := s.cfg.Now().Sub(due); late > longAway {
 		return later{doubted, fmt.Sprintf("the last cleanup was due %d days ago, or the clock is ahead: nothing is removed for %s; "+

@@ -128,7 +128,8 @@ func selfSign(c *Config) error {
 		if fits(raw, hostsOf(c), c.Now()) {
 			return nil
 		}
-		c.Log.Warn("the self-signed certificate does not fit the addresses any more or ends soon: a new one is made; give it to agents and command lines")
+		c.Log.Warn("the self-signed certificate does not fit the addresses any more or ends soon: a new one is made; " +
+			"give it to agents and command lines")
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

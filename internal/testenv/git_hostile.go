@@ -46,7 +46,8 @@ func (h *HostileGit) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method == http.MethodGet {
 		w.Header().Set("Content-Type", "application/x-git-upload-pack-advertisement")
-		_, _ = io.WriteString(w, Packet("# service=git-upload-pack\n")+"0000"+Packet("version 2\n")+Packet("ls-refs=unborn\n")+Packet("fetch=shallow\n")+Packet("object-format=sha1\n")+"0000")
+		_, _ = io.WriteString(w, Packet("# service=git-upload-pack\n")+"0000"+Packet("version 2\n")+Packet("ls-refs=unborn\n")+
+			Packet("fetch=shallow\n")+Packet("object-format=sha1\n")+"0000")
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<20))

@@ -167,7 +167,9 @@ func initPostgres(ctx context.Context, programs string) (dir string, credential 
 
 // postgresShell starts a shell that runs a script with the directory and the
 // server's command line. The script reads a pipe that lasts as long as hold.
-func postgresShell(script, dir, programs string, port int, credential *syscall.Credential, more ...string) (shell *exec.Cmd, hold *os.File, err error) {
+func postgresShell(script, dir, programs string, port int, credential *syscall.Credential,
+	more ...string,
+) (shell *exec.Cmd, hold *os.File, err error) {
 	input, hold, err := os.Pipe()
 	if err != nil {
 		return nil, nil, fmt.Errorf("make pipe: %w", err)

@@ -46,11 +46,13 @@ func New(ctx context.Context, service, version string, log *slog.Logger) (*Trace
 	switch protocol := first("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); protocol {
 	case "", "http/protobuf":
 	default:
-		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL is %.40q: spans go out as http/protobuf; leave it out, and give the port of that (4318)", protocol)
+		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL is %.40q: spans go out as http/protobuf; leave it out, "+
+			"and give the port of that (4318)", protocol)
 	}
 	client, err := otlptracehttp.New(ctx)
 	if err != nil {
-		return nil, errors.New("prepare to send spans: OTEL_EXPORTER_OTLP_ENDPOINT cannot be used: write http://HOST:4318") // it may hold a password
+		// it may hold a password
+		return nil, errors.New("prepare to send spans: OTEL_EXPORTER_OTLP_ENDPOINT cannot be used: write http://HOST:4318")
 	}
 	about, err := resource.Merge(
 		resource.NewSchemaless(attribute.String("service.name", service), attribute.String("service.version", version)), resource.Environment())
@@ -142,7 +144,8 @@ func (t *Tracer) Caller(ctx context.Context, traceparent string) context.Context
 	if !said.IsValid() {
 		return ctx
 	}
-	return otel.ContextWithRemoteSpanContext(ctx, said.WithTraceFlags(said.TraceFlags().WithSampled(t.chance())).WithTraceState(otel.TraceState{}))
+	return otel.ContextWithRemoteSpanContext(ctx,
+		said.WithTraceFlags(said.TraceFlags().WithSampled(t.chance())).WithTraceState(otel.TraceState{}))
 }
 
 // chance decides about a trace of another program.

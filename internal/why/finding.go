@@ -71,7 +71,8 @@ func (t *teller) failing() {
 		}
 		t.used[f.Of] = true
 		t.add("", Reason{
-			Code: Failing, What: f.What, Why: fmt.Sprintf("%s is healthy, and does not do what it is for", objectText(f.Of.Group, f.Of.Kind, f.Of.Namespace, f.Of.Name)),
+			Code: Failing, What: f.What, Why: fmt.Sprintf("%s is healthy, and does not do what it is for",
+				objectText(f.Of.Group, f.Of.Kind, f.Of.Namespace, f.Of.Name)),
 			Since: f.Since, Next: f.Next, Finding: f, Objects: []api.ObjectName{f.Of}, Actions: t.back(),
 		})
 	}
@@ -82,7 +83,8 @@ func (t *teller) failing() {
 func (t *teller) order() {
 	rank := func(r Reason) int {
 		switch r.Code {
-		case NotFound, Deleting, Skipped, Unseen, Denied, CannotFetch, CannotRender, CannotCompare, HeldByGuard, HeldByWindow, Held, WaitingForConfirm, Terminating:
+		case NotFound, Deleting, Skipped, Unseen, Denied, CannotFetch, CannotRender, CannotCompare, HeldByGuard, HeldByWindow, Held,
+			WaitingForConfirm, Terminating:
 			return 0
 		}
 		if r.Finding != nil && !r.Finding.Minor {

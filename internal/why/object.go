@@ -22,7 +22,8 @@ func (t difference) differs() {
 		return
 	}
 	changed, gone, extra := t.split()
-	if changed = t.shared(changed); len(changed)+len(gone)+len(extra) == 0 && slices.ContainsFunc(t.reasons, func(r Reason) bool { return r.Code == Shared }) {
+	if changed = t.shared(changed); len(changed)+len(gone)+len(extra) == 0 &&
+		slices.ContainsFunc(t.reasons, func(r Reason) bool { return r.Code == Shared }) {
 		return
 	}
 	differing := slices.Concat(changed, gone)
@@ -45,7 +46,8 @@ func (t difference) differs() {
 	case len(differing) > 0 && t.atSame() && !isTrue(policy.Automated.SelfHeal):
 		r := Reason{
 			Code: SelfHealOff, What: "it was changed in the cluster, and self-heal is off", Why: t.compared(differing),
-			Next:    t.command("drift") + " shows the managers of the changes, `slipway app drift revert " + t.Name + "` puts it back; or commit spec.syncPolicy.automated.selfHeal: true",
+			Next: t.command("drift") + " shows the managers of the changes, `slipway app drift revert " + t.Name +
+				"` puts it back; or commit spec.syncPolicy.automated.selfHeal: true",
 			Objects: namesOf(differing), Actions: actions(api.WhyRevert, api.WhyAllow),
 		}
 		if t.Foreign() {
@@ -54,7 +56,10 @@ func (t difference) differs() {
 		}
 		t.add("", r)
 	case len(differing) > 0:
-		t.add("", Reason{Code: SyncDue, What: "it differs from Git, and will be synced", Why: t.compared(differing), Next: t.command("wait") + " follows it", Objects: namesOf(differing)})
+		t.add("", Reason{
+			Code: SyncDue, What: "it differs from Git, and will be synced", Why: t.compared(differing),
+			Next: t.command("wait") + " follows it", Objects: namesOf(differing),
+		})
 	}
 	switch {
 	case len(extra) == 0:
@@ -72,7 +77,8 @@ func (t difference) differs() {
 // unprunable is the reason for objects that a sync leaves.
 func (t difference) unprunable(extra []v1alpha1.ResourceStatus) Reason {
 	return Reason{
-		Code: PruneForbidden, What: "objects are there that Git does not have any more, and must not be pruned", Why: t.compared(extra) + "; sync option Prune=false, or the agent has not come to it",
+		Code: PruneForbidden, What: "objects are there that Git does not have any more, and must not be pruned", Why: t.compared(extra) +
+			"; sync option Prune=false, or the agent has not come to it",
 		Next: "delete them with kubectl, or put them back into Git", Objects: namesOf(extra),
 	}
 }
@@ -196,7 +202,10 @@ func (t ailment) unhealthy(bad []v1alpha1.ResourceStatus, like Reason, next func
 		if since.IsZero() {
 			since = timeOf(t.app.Status.Health.LastTransitionTime)
 		}
-		out := Reason{Code: like.Code, What: objectText(r.Group, r.Kind, r.Namespace, r.Name) + " " + like.What, Why: r.Health.Message, Since: since, Next: next(r)}
+		out := Reason{
+			Code: like.Code, What: objectText(r.Group, r.Kind, r.Namespace, r.Name) + " " + like.What, Why: r.Health.Message,
+			Since: since, Next: next(r),
+		}
 		out.Objects, out.Actions = namesOf(bad[i:i+1]), slices.Clone(like.Actions)
 		if isApplication(r) {
 			out.Actions = nil // the child says itself what helps
@@ -278,10 +287,14 @@ func (t *teller) warnings() {
 		v1alpha1.ConditionHeld, v1alpha1.ConditionPinned, v1alpha1.ConditionDriftAllowed,
 	}
 	for _, c := range t.app.Status.Conditions {
-		if c.Type == v1alpha1.ConditionSharedResourceWarning && slices.ContainsFunc(t.reasons, func(r Reason) bool { return r.Code == Shared && r.Why == c.Message }) {
+		if c.Type == v1alpha1.ConditionSharedResourceWarning &&
+			slices.ContainsFunc(t.reasons, func(r Reason) bool { return r.Code == Shared && r.Why == c.Message }) {
 			continue
 		}
-		r := Reason{Code: Warned, What: "warning: " + string(c.Type), Why: c.Message, Since: timeOf(c.LastTransitionTime), Next: "follow the message; nothing waits for it"}
+		r := Reason{
+			Code: Warned, What: "warning: " + string(c.Type), Why: c.Message, Since: timeOf(c.LastTransitionTime),
+			Next: "follow the message; nothing waits for it",
+		}
 		switch {
 		case slices.Contains(told, c.Type):
 			continue

@@ -25,7 +25,10 @@ func (t *teller) operation() {
 		}
 		return
 	}
-	r := Reason{Why: op.Message, Since: op.StartedAt.Time, Next: t.command("wait") + " follows it, " + t.command("terminate-op") + " ends it", Actions: actions(api.WhyTerminate)}
+	r := Reason{
+		Why: op.Message, Since: op.StartedAt.Time, Next: t.command("wait") + " follows it, " + t.command("terminate-op") + " ends it",
+		Actions: actions(api.WhyTerminate),
+	}
 	word := "sync under way"
 	switch {
 	case op.Phase == v1alpha1.OperationTerminating:
@@ -82,7 +85,8 @@ func (t *teller) lookAt(hook *v1alpha1.ResourceResult) string {
 	if hook.Kind == "Job" || hook.Kind == "Pod" {
 		verb = "logs"
 	}
-	return fmt.Sprintf("`kubectl -n %s %s %s/%s` shows what it does; ", safe(hook.Namespace), verb, safe(strings.ToLower(hook.Kind)), safe(hook.Name))
+	return fmt.Sprintf("`kubectl -n %s %s %s/%s` shows what it does; ", safe(hook.Namespace), verb,
+		safe(strings.ToLower(hook.Kind)), safe(hook.Name))
 }
 
 var retryPattern = regexp.MustCompile(`Retrying attempt #\d+ at (\d\d:\d\d:\d\d)\.`)
@@ -133,7 +137,8 @@ func (t *teller) held() {
 			told = true
 		}
 	}
-	if op := t.app.Status.OperationState; !told && op != nil && op.Phase == v1alpha1.OperationRunning && strings.Contains(op.Message, confirming) {
+	if op := t.app.Status.OperationState; !told && op != nil && op.Phase == v1alpha1.OperationRunning &&
+		strings.Contains(op.Message, confirming) {
 		t.guarded(op.Message, op.StartedAt.Time)
 	}
 	t.windows()
@@ -142,7 +147,8 @@ func (t *teller) held() {
 func (t *teller) guarded(message string, since time.Time) {
 	t.settle("held", Reason{
 		Code: HeldByGuard, What: "its sync is held, because it would delete too much", Why: message, Since: since,
-		Next:    t.instead("application."+api.WhyConfirm, t.command("confirm")+" lists what goes and lets it go on") + "; or put the objects back into Git and push",
+		Next: t.instead("application."+api.WhyConfirm, t.command("confirm")+" lists what goes and lets it go on") +
+			"; or put the objects back into Git and push",
 		Objects: t.leftover(), Actions: confirmation(message),
 	})
 }
@@ -157,7 +163,10 @@ func (t *teller) windows() {
 	}
 	if t.Project == nil {
 		if said != nil {
-			t.settle("held", Reason{Code: Held, What: "its sync is held", Why: said.Message, Since: timeOf(said.LastTransitionTime), Next: t.command("sync") + " syncs it now, where the windows permit a manual sync", Actions: actions(api.WhySync)})
+			t.settle("held", Reason{
+				Code: Held, What: "its sync is held", Why: said.Message, Since: timeOf(said.LastTransitionTime),
+				Next: t.command("sync") + " syncs it now, where the windows permit a manual sync", Actions: actions(api.WhySync),
+			})
 		}
 		return
 	}
@@ -174,7 +183,8 @@ func (t *teller) windows() {
 	next := fmt.Sprintf("change the sync windows of project %q", t.app.Spec.ProjectName())
 	switch {
 	case v.Allowed:
-		r.Code, r.What, r.Why, r.Next = Held, "its sync was held", said.Message, "nothing: no window holds it now, so the agent goes on; "+t.command("wait")+" follows it"
+		r.Code, r.What, r.Why, r.Next = Held, "its sync was held", said.Message,
+			"nothing: no window holds it now, so the agent goes on; "+t.command("wait")+" follows it"
 	case list.CanSync(true, t.Now).Allowed:
 		r.Next, r.Actions = t.command("sync")+" syncs it now: a manual sync is allowed; or "+next, actions(api.WhySync)
 	default:
@@ -203,7 +213,10 @@ func Window(f Facts) *api.WhyWindow {
 
 func windowsOf(rules *project.Rules, app *v1alpha1.Application) project.Windows {
 	dest := app.Spec.Destination
-	return rules.Windows(project.AppFacts{Name: app.Name, Namespace: dest.Namespace, Cluster: project.Cluster{Server: server(dest), Name: clusterName(dest)}})
+	return rules.Windows(project.AppFacts{
+		Name: app.Name, Namespace: dest.Namespace,
+		Cluster: project.Cluster{Server: server(dest), Name: clusterName(dest)},
+	})
 }
 
 func server(d v1alpha1.ApplicationDestination) string {
@@ -226,7 +239,10 @@ func (t *teller) failed() {
 	var told string
 	if op != nil && (op.Phase == v1alpha1.OperationFailed || op.Phase == v1alpha1.OperationError) {
 		told = op.Message
-		r := Reason{Code: Failed, What: "its last sync failed, and is not tried again", Why: because(op), Since: timeOf(op.FinishedAt), Objects: resultsOf(op, failedResult), Actions: actions(api.WhySync)}
+		r := Reason{
+			Code: Failed, What: "its last sync failed, and is not tried again", Why: because(op), Since: timeOf(op.FinishedAt),
+			Objects: resultsOf(op, failedResult), Actions: actions(api.WhySync),
+		}
 		r.Next = "push a fix, and " + t.command("sync")
 		if t.app.Spec.SyncPolicy.AutomatedEnabled() {
 			r.Next = "push a fix, which is synced automatically; " + t.command("sync") + " tries the same again"
@@ -256,7 +272,10 @@ func (t *teller) failed() {
 		if retrying || told != "" && (strings.Contains(c.Message, told) || strings.Contains(told, c.Message)) {
 			continue
 		}
-		t.settle("failed", Reason{Code: Failed, What: "it is not synced", Why: c.Message, Since: timeOf(c.LastTransitionTime), Next: "push a fix, or " + t.command("sync"), Actions: actions(api.WhySync)})
+		t.settle("failed", Reason{
+			Code: Failed, What: "it is not synced", Why: c.Message, Since: timeOf(c.LastTransitionTime),
+			Next: "push a fix, or " + t.command("sync"), Actions: actions(api.WhySync),
+		})
 	}
 }
 

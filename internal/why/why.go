@@ -125,7 +125,8 @@ func Explain(f Facts) Answer {
 	t := &teller{Facts: f, app: f.App, used: map[api.ObjectName]bool{}}
 	t.Name, t.Namespace = safe(f.App.Name), safe(f.App.Namespace)
 	for _, tell := range []func(){
-		t.away, t.deletion, t.skipped, t.denied, t.broken, t.operation, t.held, t.pinned, t.failed, t.unseen, t.allowed, difference{t}.differs, ailment{t}.health, t.failing, t.warnings,
+		t.away, t.deletion, t.skipped, t.denied, t.broken, t.operation, t.held, t.pinned, t.failed, t.unseen, t.allowed, difference{t}.differs,
+		ailment{t}.health, t.failing, t.warnings,
 	} {
 		tell()
 	}
@@ -192,7 +193,8 @@ func (t *teller) away() {
 	t.add("agent away", Reason{
 		Code: AgentAway, What: fmt.Sprintf("agent %s is away, and this is the state of its last report", t.Away.Agent), Since: t.Away.Heard,
 		Why: "the server has received no heartbeat from the agent since then; the cluster itself may go on as before",
-		Next: fmt.Sprintf("check that the agent runs and reaches the server: `kubectl get pods -A -l app.kubernetes.io/name=slipway-agent` in its cluster, "+
+		Next: fmt.Sprintf("check that the agent runs and reaches the server: "+
+			"`kubectl get pods -A -l app.kubernetes.io/name=slipway-agent` in its cluster, "+
 			"and `slipway agent get %s`; the state is live again when the agent is back", safe(t.Away.Agent)),
 	})
 }
@@ -214,7 +216,8 @@ func (t *teller) deletion() {
 		}
 	case slices.ContainsFunc(t.app.Finalizers, func(f string) bool { return slices.Contains(ours, f) }):
 		r.Why = fmt.Sprintf("it waits until its objects are gone: at most %d are left", len(t.app.Status.Resources))
-		r.Next = t.command("tree") + " shows what is left; an object that stays has a finalizer of another program: `kubectl get KIND NAME -o yaml` shows which"
+		r.Next = t.command("tree") + " shows what is left; an object that stays has a finalizer of another program: " +
+			"`kubectl get KIND NAME -o yaml` shows which"
 	default:
 		r.Why = "it waits for its finalizers: " + strings.Join(t.app.Finalizers, ", ")
 		r.Next = "hooks of the deletion show in " + t.command("tree") + "; a finalizer of another program is removed by its owner"
@@ -228,7 +231,8 @@ const confirming = "slipway app confirm "
 func (t *teller) skipped() {
 	if t.app.Annotations[v1alpha1.AnnotationSkipReconcile] == v1alpha1.OptionTrue {
 		t.settle("left alone", Reason{
-			Code: Skipped, What: "no agent looks at it", Why: "it has the annotation " + v1alpha1.AnnotationSkipReconcile + ": \"true\", so what is shown may be old",
+			Code: Skipped, What: "no agent looks at it", Why: "it has the annotation " + v1alpha1.AnnotationSkipReconcile +
+				": \"true\", so what is shown may be old",
 			Since: timeOf(t.app.Status.ReconciledAt),
 			Next:  fmt.Sprintf("`kubectl -n %s annotate application %s %s-`", t.Namespace, t.Name, v1alpha1.AnnotationSkipReconcile),
 		})
@@ -237,7 +241,8 @@ func (t *teller) skipped() {
 
 // unseen says that no agent has taken notice.
 func (t *teller) unseen() {
-	next := fmt.Sprintf("look whether an agent runs, and whether it looks at namespace %s: `kubectl get pods -A -l app.kubernetes.io/name=slipway-agent`, flag --application-namespaces", t.Namespace)
+	next := fmt.Sprintf("look whether an agent runs, and whether it looks at namespace %s: "+
+		"`kubectl get pods -A -l app.kubernetes.io/name=slipway-agent`, flag --application-namespaces", t.Namespace)
 	if t.Foreign() {
 		next = "look whether Argo CD's application controller runs, and whether it looks at namespace " + t.Namespace
 	}
@@ -256,14 +261,19 @@ func (t *teller) unseen() {
 // denied says what is wrong with the specification, or forbidden by the project.
 func (t *teller) denied() {
 	list := t.conditions(v1alpha1.ConditionInvalidSpecError)
-	next := fmt.Sprintf("commit what project %q permits, or have the project changed: `kubectl -n %s edit appproject %s`", t.app.Spec.ProjectName(), t.Namespace, t.app.Spec.ProjectName())
+	next := fmt.Sprintf("commit what project %q permits, or have the project changed: `kubectl -n %s edit appproject %s`",
+		t.app.Spec.ProjectName(), t.Namespace, t.app.Spec.ProjectName())
 	if slices.ContainsFunc(list, func(c v1alpha1.ApplicationCondition) bool {
 		return strings.HasPrefix(c.Message, "project ") && strings.Contains(c.Message, " does not exist")
 	}) {
-		next = fmt.Sprintf("`slipway proj create %s -n %s` makes the project; or commit another one in spec.project", safe(t.app.Spec.ProjectName()), t.Namespace)
+		next = fmt.Sprintf("`slipway proj create %s -n %s` makes the project; or commit another one in spec.project",
+			safe(t.app.Spec.ProjectName()), t.Namespace)
 	}
 	for _, c := range list {
-		t.settle("", Reason{Code: Denied, What: "its project does not permit it, or its specification is wrong", Why: c.Message, Since: timeOf(c.LastTransitionTime), Next: next})
+		t.settle("", Reason{
+			Code: Denied, What: "its project does not permit it, or its specification is wrong", Why: c.Message,
+			Since: timeOf(c.LastTransitionTime), Next: next,
+		})
 	}
 	if len(list) == 0 && t.ProjectError != nil {
 		t.settle("", Reason{
@@ -325,7 +335,8 @@ func (t *teller) done() {
 	}
 	at := shown(revisions(t.app.Status.Sync.Revision, t.app.Status.Sync.Revisions))
 	t.add("", Reason{
-		Code: Done, What: "nothing to do", Why: "the cluster is as Git wanted it when the agent compared them last" + at + ", and what is there is healthy", Since: since,
+		Code: Done, What: "nothing to do", Why: "the cluster is as Git wanted it when the agent compared them last" + at +
+			", and what is there is healthy", Since: since,
 		Next: "push a commit to change it",
 	})
 }
@@ -371,19 +382,24 @@ func (t *teller) pinned() {
 	pin, err := mark.ReadPin(t.app)
 	switch {
 	case err != nil:
-		t.add("", Reason{Code: Pinned, What: "it should be pinned to an earlier deployment, but the annotation cannot be read", Why: err.Error(), Next: t.command("unpin"), Actions: actions(api.WhyUnpin)})
+		t.add("", Reason{
+			Code: Pinned, What: "it should be pinned to an earlier deployment, but the annotation cannot be read", Why: err.Error(),
+			Next: t.command("unpin"), Actions: actions(api.WhyUnpin),
+		})
 	case pin == nil:
 	case !t.app.Spec.SyncPolicy.AutomatedEnabled():
 		t.add("pinned", Reason{
 			Code: Pinned, What: fmt.Sprintf("it was rolled back to deployment %d%s", pin.ID, shown(pin.Revisions)), Since: pin.At,
-			Why:  byAndWhy(pin.By, pin.Reason) + "; automated sync is off, so nothing else is deployed without a request",
-			Next: "commit a fix and " + t.command("sync") + "; " + t.command("unpin") + " forgets the rollback", Actions: actions(api.WhySync, api.WhyUnpin),
+			Why:     byAndWhy(pin.By, pin.Reason) + "; automated sync is off, so nothing else is deployed without a request",
+			Next:    "commit a fix and " + t.command("sync") + "; " + t.command("unpin") + " forgets the rollback",
+			Actions: actions(api.WhySync, api.WhyUnpin),
 		})
 	default:
 		t.add("pinned", Reason{
 			Code: Pinned, What: fmt.Sprintf("it is pinned to deployment %d%s by a rollback", pin.ID, shown(pin.Revisions)), Since: pin.At,
-			Why:  byAndWhy(pin.By, pin.Reason) + "; the revision in Git" + shown(pin.Quarantine.Revisions) + " is in quarantine",
-			Next: "push a fix: the first commit that changes what the application renders ends it; or " + t.command("unpin"), Actions: actions(api.WhyUnpin),
+			Why:     byAndWhy(pin.By, pin.Reason) + "; the revision in Git" + shown(pin.Quarantine.Revisions) + " is in quarantine",
+			Next:    "push a fix: the first commit that changes what the application renders ends it; or " + t.command("unpin"),
+			Actions: actions(api.WhyUnpin),
 		})
 	}
 }
@@ -396,7 +412,10 @@ func byAndWhy(by, reason string) string {
 func (t *teller) allowed() {
 	list, err := t.allowances()
 	if err != nil {
-		t.add("", Reason{Code: DriftAllowed, What: "allowed drift cannot be read", Why: err.Error(), Next: "`slipway app drift allow " + t.Name + " ...` replaces it"})
+		t.add("", Reason{
+			Code: DriftAllowed, What: "allowed drift cannot be read", Why: err.Error(),
+			Next: "`slipway app drift allow " + t.Name + " ...` replaces it",
+		})
 	}
 	for _, a := range list {
 		if !a.Until.After(t.Now) {
@@ -405,7 +424,8 @@ func (t *teller) allowed() {
 		object := objectText(a.Group, a.Kind, a.Namespace, a.Name)
 		about := []api.ObjectName{{Group: a.Group, Kind: a.Kind, Namespace: a.Namespace, Name: a.Name}}
 		t.add("drift allowed", Reason{
-			Code: DriftAllowed, What: fmt.Sprintf("%s is left as it is until %s", object, a.Until.UTC().Format(time.RFC3339)), Why: byAndWhy(a.By, a.Reason),
+			Code: DriftAllowed, What: fmt.Sprintf("%s is left as it is until %s", object,
+				a.Until.UTC().Format(time.RFC3339)), Why: byAndWhy(a.By, a.Reason),
 			Next:    fmt.Sprintf("`slipway app drift revert %s %s` puts it back now", t.Name, word(a.Group, a.Kind, a.Namespace, a.Name)),
 			Objects: about, Actions: []api.WhyAction{{Action: api.WhyRevert, Objects: about}},
 		})

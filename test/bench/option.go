@@ -66,7 +66,8 @@ func parse(arguments []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.webhook, "webhook", "", "with an external engine: where to send GitHub push events; none if empty")
 	flags.StringVar(&o.metrics, "metrics", "", "with an external engine: its metrics page, if it counts API requests as the agent does")
 	flags.StringVar(&o.agent, "agent", "bin/slipway-agent", "the agent to measure")
-	flags.StringVar(&o.server, "server", "bin/slipway-server", "the server that the agent is linked to in the workloads "+strings.Join(score.Linked(), " and "))
+	flags.StringVar(&o.server, "server",
+		"bin/slipway-server", "the server that the agent is linked to in the workloads "+strings.Join(score.Linked(), " and "))
 	flags.Func("agent-arg", "one more argument for the agent; may be repeated", func(value string) error {
 		o.agentArgs = append(o.agentArgs, value)
 		return nil

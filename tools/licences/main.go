@@ -50,7 +50,8 @@ func run(args []string, out io.Writer) error {
 	}
 	parts = append(parts, packages...)
 	if wrong := judge(parts, allowed()); len(wrong) > 0 {
-		return errors.New(strings.Join(wrong, "\n") + "\nreplace it, or, where the licence allows it, add it to the list in tools/licences with a decision in docs/adr")
+		return errors.New(strings.Join(wrong, "\n") +
+			"\nreplace it, or, where the licence allows it, add it to the list in tools/licences with a decision in docs/adr")
 	}
 	fmt.Fprintf(out, "licences: %d modules and packages, all with a licence that is allowed\n", len(parts))
 	return nil

@@ -52,7 +52,10 @@ type Config struct {
 
 // NewArgoCD has an Argo CD work on the Applications.
 func NewArgoCD(c Config) *ArgoCD {
-	return &ArgoCD{Config: c, asked: map[registry.Name]time.Time{}, leaving: map[registry.Name]*v1alpha1.Application{}, deployed: newStatusObjects()}
+	return &ArgoCD{
+		Config: c, asked: map[registry.Name]time.Time{}, leaving: map[registry.Name]*v1alpha1.Application{},
+		deployed: newStatusObjects(),
+	}
 }
 
 // Engine is the name that it has in reports to a server.
@@ -172,7 +175,10 @@ func (d *ArgoCD) Health() agentapi.Component {
 
 // Refine says what Argo CD, or the agent beside it, cannot do.
 func (d *ArgoCD) Refine(run map[agentapi.Kind]link.Executor) {
-	for kind, beside := range map[agentapi.Kind]func(any, error, string) (any, error){agentapi.KindDiff: diffBeside, agentapi.KindPreview: previewBeside} {
+	for kind, beside := range map[agentapi.Kind]func(any, error, string) (any, error){
+		agentapi.KindDiff:    diffBeside,
+		agentapi.KindPreview: previewBeside,
+	} {
 		plain := run[kind]
 		run[kind] = func(ctx context.Context, cmd agentapi.Command) (any, error) {
 			out, err := plain(ctx, cmd)
@@ -195,9 +201,11 @@ func previewBeside(out any, err error, _ string) (any, error) {
 		}
 	}
 	if untried > 0 && untried == answer.Counts.Error {
-		answer.Problems = slices.DeleteFunc(answer.Problems, func(one api.PreviewProblem) bool { return one.Field == "" && one.Level == api.ProblemError })
+		answer.Problems = slices.DeleteFunc(answer.Problems,
+			func(one api.PreviewProblem) bool { return one.Field == "" && one.Level == api.ProblemError })
 		answer.Valid = !slices.ContainsFunc(answer.Problems, func(one api.PreviewProblem) bool { return one.Level == api.ProblemError })
-		answer.Warnings = append(answer.Warnings, "objects were not tried out: give the agent's service account the right to patch, with which nothing is changed, to see what a sync would do to them")
+		answer.Warnings = append(answer.Warnings, "objects were not tried out: give the agent's service account the right to patch, "+
+			"with which nothing is changed, to see what a sync would do to them")
 	}
 	return answer, nil
 }
@@ -221,7 +229,9 @@ func diffBeside(out any, err error, app string) (any, error) {
 	if refused == "" {
 		return out, err
 	}
-	return nil, command.Refuse(agentapi.CodeUnsupported, "the agent beside Argo CD cannot compare application %s: it needs the rights to get and patch each object, "+
-		"for dry runs (%s). Grant them to its service account, or use `slipway app get %s`, which names the objects that Argo CD finds different, and "+
+	return nil, command.Refuse(agentapi.CodeUnsupported, "the agent beside Argo CD cannot compare application %s: "+
+		"it needs the rights to get and patch each object, "+
+		"for dry runs (%s). Grant them to its service account, or use `slipway app get %s`, "+
+		"which names the objects that Argo CD finds different, and "+
 		"`argocd app diff %s`", app, refused, app, app)
 }

@@ -50,6 +50,7 @@ func writable(path, home string) bool {
 	}
 	argo := "/apis/" + v1alpha1.Group + "/" + v1alpha1.Version + " "
 	anywhere := []string{argo + v1alpha1.ResourceApplications, argo + v1alpha1.ResourceApplicationSets}
-	at := append([]string{argo + v1alpha1.ResourceAppProjects, "/api/v1 secrets", "/api/v1 configmaps", "/apis/coordination.k8s.io/v1 leases"}, anywhere...)
+	at := append([]string{argo + v1alpha1.ResourceAppProjects, "/api/v1 secrets", "/api/v1 configmaps", "/apis/coordination.k8s.io/v1 leases"},
+		anywhere...)
 	return slices.Contains(anywhere, collection) || inHome && slices.Contains(at, collection)
 }

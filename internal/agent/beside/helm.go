@@ -55,7 +55,8 @@ func (h *HelmDefault) ignores(app *v1alpha1.Application) string {
 	}
 	for _, src := range app.Spec.EffectiveSources() {
 		if src.Helm != nil && strings.TrimPrefix(src.Helm.Version, "v") == "3" {
-			return fmt.Sprintf("helm.version is %s, which Argo CD %s ignores: it renders with Helm 4; set v4 to render alike", src.Helm.Version, c.ArgoCD)
+			return fmt.Sprintf("helm.version is %s, which Argo CD %s ignores: it renders with Helm 4; set v4 to render alike",
+				src.Helm.Version, c.ArgoCD)
 		}
 	}
 	return ""
@@ -80,7 +81,8 @@ func (h *HelmDefault) Choose(ctx context.Context, flag string, config *rest.Conf
 		choice = helmFor(found)
 	}
 	h.choice.Store(choice)
-	log.Info("charts whose source has no helm.version are rendered", "helm", choice.Version, "because", choice.Because, "argo_cd", choice.ArgoCD)
+	log.Info("charts whose source has no helm.version are rendered", "helm", choice.Version, "because", choice.Because,
+		"argo_cd", choice.ArgoCD)
 	return nil
 }
 

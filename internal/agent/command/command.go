@@ -73,7 +73,8 @@ func Coded(err error) error {
 	switch {
 	case errors.As(err, &fault):
 		code := map[operate.Fault]agentapi.Code{
-			operate.Invalid: agentapi.CodeInvalid, operate.Missing: agentapi.CodeNotFound, operate.Conflict: agentapi.CodeConflict, operate.Busy: agentapi.CodeConflict,
+			operate.Invalid: agentapi.CodeInvalid, operate.Missing: agentapi.CodeNotFound, operate.Conflict: agentapi.CodeConflict,
+			operate.Busy: agentapi.CodeConflict,
 		}[fault.Fault]
 		return Refuse(code, "%v", err)
 	case errors.As(err, &denied):
@@ -111,7 +112,8 @@ func Body[T any](cmd agentapi.Command) (T, error) {
 	case errors.As(err, &wrong) && !wrong.Unknown:
 		return out, Refuse(agentapi.CodeInvalid, "read %s: %v", cmd.Kind, err)
 	}
-	return out, Refuse(agentapi.CodeUnsupported, "read %s: %v: this agent does not know it; update the agent, or ask without it", cmd.Kind, err)
+	return out, Refuse(agentapi.CodeUnsupported,
+		"read %s: %v: this agent does not know it; update the agent, or ask without it", cmd.Kind, err)
 }
 
 // By asks for a command.

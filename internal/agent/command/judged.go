@@ -10,5 +10,6 @@ func Meets(judged *agentapi.JudgedProject, kind, called, of string, sole bool) e
 	if judged == nil || judged.There == "" || sole && of == judged.There {
 		return nil
 	}
-	return Refuse(agentapi.CodeConflict, "%s %s has come to another project than %.80s: read it again and repeat the change", kind, called, judged.There)
+	return Refuse(agentapi.CodeConflict, "%s %s has come to another project than %.80s: read it again and repeat the change",
+		kind, called, judged.There)
 }

@@ -60,7 +60,10 @@ const (
 )
 
 func newCluster(ctx context.Context, tell func(map[string]bool), wait *sync.WaitGroup, log *slog.Logger) *cluster {
-	return &cluster{ctx: ctx, tell: tell, wait: wait, log: log, forest: newForest(), feeds: map[place]*feed{}, synced: map[place]bool{}, denied: map[place]int{}, pause: deniedPause}
+	return &cluster{
+		ctx: ctx, tell: tell, wait: wait, log: log, forest: newForest(), feeds: map[place]*feed{}, synced: map[place]bool{},
+		denied: map[place]int{}, pause: deniedPause,
+	}
 }
 
 // open says how the cluster is reached, from now on. What is known of it stays until the new watches know better.
@@ -163,7 +166,8 @@ func (c *cluster) refused(f *feed, err error) {
 	}
 	if f.namespace != "" || c.narrow {
 		if c.denied[place{f.kind, f.namespace}] == 0 {
-			c.log.Warn("the agent may not watch the objects of instances: grant its service account list and watch on it", "what", f.where(), "err", err)
+			c.log.Warn("the agent may not watch the objects of instances: grant its service account list and watch on it",
+				"what", f.where(), "err", err)
 		}
 		c.wait.Go(func() { c.again(f) })
 		return

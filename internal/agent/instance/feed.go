@@ -34,7 +34,8 @@ func pods() watched { return watched{object.Kind{Kind: "Pod"}, "/api/v1", "pods"
 func owners(kind object.Kind) (watched, bool) {
 	plural := map[object.Kind]string{
 		{Group: "apps", Kind: "ReplicaSet"}: "replicasets", {Group: "apps", Kind: "StatefulSet"}: "statefulsets",
-		{Group: "apps", Kind: "DaemonSet"}: "daemonsets", {Group: "apps", Kind: "Deployment"}: "deployments", {Group: "batch", Kind: "Job"}: "jobs",
+		{Group: "apps", Kind: "DaemonSet"}: "daemonsets", {Group: "apps", Kind: "Deployment"}: "deployments",
+		{Group: "batch", Kind: "Job"}: "jobs",
 	}[kind]
 	return watched{kind, "/apis/" + kind.Group + "/v1", plural}, plural != ""
 }

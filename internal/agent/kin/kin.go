@@ -136,7 +136,10 @@ func (w *Watcher) Open(app types.NamespacedName) (*Reader, error) {
 	t := w.trees[app]
 	if t == nil {
 		if len(w.trees) >= maxTrees {
-			return nil, &agentapi.Error{Code: agentapi.CodeBusy, Message: fmt.Sprintf("%d applications are looked at already: close some, or try again later", maxTrees)}
+			return nil, &agentapi.Error{
+				Code:    agentapi.CodeBusy,
+				Message: fmt.Sprintf("%d applications are looked at already: close some, or try again later", maxTrees),
+			}
 		}
 		if w.ctx.Err() != nil {
 			return nil, &agentapi.Error{Code: agentapi.CodeInterrupted, Message: "the agent stops"}

@@ -21,7 +21,9 @@ const atOnce = 8
 
 // List reads objects for a tree, once. What may not be listed is left out and named in warnings; listed says where all are
 // there.
-func List(ctx context.Context, c Cluster, places []inspect.Place) (leaves []*inspect.Leaf, listed map[inspect.Spot]bool, warnings []string, err error) {
+func List(ctx context.Context, c Cluster,
+	places []inspect.Place,
+) (leaves []*inspect.Leaf, listed map[inspect.Spot]bool, warnings []string, err error) {
 	found, lacks, whole := make([][]*inspect.Leaf, len(places)), make([]string, len(places)), make([]bool, len(places))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(atOnce)
@@ -106,7 +108,10 @@ func (c *Cluster) list(ctx context.Context, res live.Resource, at inspect.Place)
 }
 
 func tooMany(res live.Resource, at inspect.Place) error {
-	return &agentapi.Error{Code: agentapi.CodeTooLarge, Message: fmt.Sprintf("namespace %s has more than %d %s: too many for a tree", at.Namespace, inspect.MaxObjects, res.Plural)}
+	return &agentapi.Error{
+		Code:    agentapi.CodeTooLarge,
+		Message: fmt.Sprintf("namespace %s has more than %d %s: too many for a tree", at.Namespace, inspect.MaxObjects, res.Plural),
+	}
 }
 
 // client reads no more of objects than a place needs.

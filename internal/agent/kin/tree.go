@@ -39,7 +39,10 @@ type tree struct {
 }
 
 func newTree(w *Watcher, app types.NamespacedName) *tree {
-	t := &tree{of: w, app: app, wake: make(chan struct{}, 1), changed: make(chan struct{}), feeds: map[inspect.Place]*feed{}, begun: time.Now()}
+	t := &tree{
+		of: w, app: app, wake: make(chan struct{}, 1), changed: make(chan struct{}),
+		feeds: map[inspect.Place]*feed{}, begun: time.Now(),
+	}
 	t.ctx, t.cancel = context.WithCancel(w.ctx)
 	t.look.Store(true)
 	return t
@@ -126,7 +129,10 @@ func (t *tree) turn() (shown bool, err error) {
 		}
 	}
 	if n := t.leaves.Load(); n > maxLeaves {
-		return false, &agentapi.Error{Code: agentapi.CodeTooLarge, Message: fmt.Sprintf("there are more than %d objects where this application has its own: too many for a tree", maxLeaves)}
+		return false, &agentapi.Error{
+			Code:    agentapi.CodeTooLarge,
+			Message: fmt.Sprintf("there are more than %d objects where this application has its own: too many for a tree", maxLeaves),
+		}
 	}
 	whole := true
 	var leaves []*inspect.Leaf

@@ -255,7 +255,8 @@ func (b *buffer) holdBack() {
 	if len(gone) == 0 || len(gone)+len(b.told) <= plausible+before/2 {
 		return
 	}
-	b.log.Warn("very many items are gone in one step: the agent reports what is left, and the server decides", "gone", len(gone), "told", len(b.told), "before", before)
+	b.log.Warn("very many items are gone in one step: the agent reports what is left, and the server decides", "gone", len(gone),
+		"told", len(b.told), "before", before)
 	lost := make(map[agentapi.Key]bool, len(gone))
 	for _, key := range gone {
 		b.set(key, "")

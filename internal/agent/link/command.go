@@ -103,7 +103,8 @@ func (w *worker) permit(cmd agentapi.Command) *agentapi.Error {
 	case cmd.Deadline.IsZero():
 		return &agentapi.Error{Code: agentapi.CodeInvalid, Message: "the command has no deadline"}
 	case now.After(cmd.Deadline):
-		return &agentapi.Error{Code: agentapi.CodeExpired, Message: fmt.Sprintf("the command came at %s, after its deadline %s: send it again", now.UTC().Format(time.RFC3339), cmd.Deadline.UTC().Format(time.RFC3339))}
+		return &agentapi.Error{Code: agentapi.CodeExpired, Message: fmt.Sprintf("the command came at %s, after its deadline %s: send it again",
+			now.UTC().Format(time.RFC3339), cmd.Deadline.UTC().Format(time.RFC3339))}
 	case cmd.Deadline.Sub(now) > longestDeadline+maxSkew:
 		// Until the clock is there again, it could be sent to the agent again.
 		return &agentapi.Error{Code: agentapi.CodeInvalid, Message: fmt.Sprintf("the deadline %s of the command is more than %s away: "+
@@ -111,9 +112,15 @@ func (w *worker) permit(cmd agentapi.Command) *agentapi.Error {
 	case w.cfg.ReadOnly && cmd.Kind.Nature() != agentapi.Reads && cmd.Kind != agentapi.KindResourceLogs && cmd.Kind != agentapi.KindTreeWatch:
 		return &agentapi.Error{Code: agentapi.CodePolicy, Message: "the agent is in shadow mode: it writes nothing"}
 	case cmd.Target.Namespace != "" && !w.cfg.Manages(cmd.Target.Namespace):
-		return &agentapi.Error{Code: agentapi.CodeForbidden, Message: fmt.Sprintf("this agent does not manage namespace %.64s: see its --application-namespaces", cmd.Target.Namespace)}
+		return &agentapi.Error{
+			Code:    agentapi.CodeForbidden,
+			Message: fmt.Sprintf("this agent does not manage namespace %.64s: see its --application-namespaces", cmd.Target.Namespace),
+		}
 	case cmd.Judged != nil && len(cmd.Body) > 0 && !strict.IsNormal(cmd.Body):
-		return &agentapi.Error{Code: agentapi.CodeInvalid, Message: "the body of the command is not in the form in which it was judged: update the server"}
+		return &agentapi.Error{
+			Code:    agentapi.CodeInvalid,
+			Message: "the body of the command is not in the form in which it was judged: update the server",
+		}
 	}
 	return allowed(w.cfg.Policy(), cmd)
 }
@@ -246,8 +253,10 @@ func (w *worker) carryOut(ctx context.Context, cmd agentapi.Command) *agentapi.R
 		w.log.Warn("the end of a command is not in the journal", "command", cmd.ID, "err", err)
 	}
 	w.cfg.Meter.Command(cmd.Kind, result.Status, result.Finished.Sub(start))
-	w.log.Info("command", "command", cmd.ID, "kind", cmd.Kind, "namespace", cmd.Target.Namespace, "name", cmd.Target.Name, "user", legible.Cut(cmd.User, maxEventText),
-		"reason", legible.Cut(cmd.Reason, maxEventText), "status", result.Status, "message", legible.Cut(result.Message, maxEventText), "took", w.now().Sub(start).Round(time.Millisecond).String())
+	w.log.Info("command", "command", cmd.ID, "kind", cmd.Kind, "namespace", cmd.Target.Namespace, "name", cmd.Target.Name,
+		"user", legible.Cut(cmd.User, maxEventText),
+		"reason", legible.Cut(cmd.Reason, maxEventText), "status", result.Status, "message", legible.Cut(result.Message, maxEventText),
+		"took", w.now().Sub(start).Round(time.Millisecond).String())
 	return &result
 }
 
@@ -268,7 +277,10 @@ func (w *worker) execute(ctx context.Context, cmd agentapi.Command) (result agen
 	defer func() {
 		if r := recover(); r != nil {
 			w.log.Error("a command crashed", "command", cmd.ID, "kind", cmd.Kind, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
-			result = failed(cmd.ID, &agentapi.Error{Code: agentapi.CodeInternal, Message: "the agent has a fault and could not do this: see its log"})
+			result = failed(cmd.ID, &agentapi.Error{
+				Code:    agentapi.CodeInternal,
+				Message: "the agent has a fault and could not do this: see its log",
+			})
 			result.Status = agentapi.StatusFailed
 		}
 	}()
@@ -277,7 +289,10 @@ func (w *worker) execute(ctx context.Context, cmd agentapi.Command) (result agen
 		run = w.rotate
 	}
 	if run == nil {
-		return failed(cmd.ID, &agentapi.Error{Code: agentapi.CodeUnsupported, Message: fmt.Sprintf("this agent cannot do %.64q: it may be older than the server", cmd.Kind)})
+		return failed(cmd.ID, &agentapi.Error{
+			Code:    agentapi.CodeUnsupported,
+			Message: fmt.Sprintf("this agent cannot do %.64q: it may be older than the server", cmd.Kind),
+		})
 	}
 	body, err := run(ctx, cmd)
 	if err != nil {
@@ -309,7 +324,8 @@ func (w *worker) clean(r agentapi.Result) agentapi.Result {
 func failed(id string, e *agentapi.Error) agentapi.Result {
 	status := agentapi.StatusFailed
 	switch e.Code {
-	case agentapi.CodePolicy, agentapi.CodeUnsupported, agentapi.CodeInvalid, agentapi.CodeForbidden, agentapi.CodeSignature, agentapi.CodeBusy:
+	case agentapi.CodePolicy, agentapi.CodeUnsupported, agentapi.CodeInvalid, agentapi.CodeForbidden,
+		agentapi.CodeSignature, agentapi.CodeBusy:
 		status = agentapi.StatusRefused
 	case agentapi.CodeExpired:
 		status = agentapi.StatusExpired
@@ -405,7 +421,10 @@ func (w *worker) stream(ctx context.Context, cmd agentapi.Command, st *Stream) (
 	}
 	run := w.cfg.Streamers[cmd.Kind]
 	if run == nil {
-		return &agentapi.Error{Code: agentapi.CodeUnsupported, Message: fmt.Sprintf("this agent cannot do %.64q: it may be older than the server", cmd.Kind)}
+		return &agentapi.Error{
+			Code:    agentapi.CodeUnsupported,
+			Message: fmt.Sprintf("this agent cannot do %.64q: it may be older than the server", cmd.Kind),
+		}
 	}
 	if st.open() != nil {
 		return nil // the connection is gone, and so is the caller

@@ -61,7 +61,8 @@ func ParseServer(text string, insecure bool) (*url.URL, error) {
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return nil, errors.New("the URL of the server has more than scheme, host and path: an agent proves itself by its key")
 	case u.Scheme == "http" && !insecure && !loopback(u.Hostname()):
-		return nil, fmt.Errorf("the URL of the server is %s, without TLS: write https:// (http:// is for loopback, or with --insecure-skip-verify)", u)
+		return nil, fmt.Errorf("the URL of the server is %s, without TLS: write https:// (http:// is for loopback, "+
+			"or with --insecure-skip-verify)", u)
 	}
 	return u, nil
 }
@@ -161,7 +162,8 @@ func askProxy(ctx context.Context, conn net.Conn, proxy *url.URL, target string)
 	switch {
 	case resp.StatusCode == http.StatusProxyAuthRequired:
 		return errors.New("it wants a user and a password: write them into HTTPS_PROXY")
-	case resp.StatusCode == http.StatusBadGateway || resp.StatusCode == http.StatusServiceUnavailable || resp.StatusCode == http.StatusGatewayTimeout:
+	case resp.StatusCode == http.StatusBadGateway || resp.StatusCode == http.StatusServiceUnavailable ||
+		resp.StatusCode == http.StatusGatewayTimeout:
 		return &unreachable{fmt.Errorf("it cannot reach the server: it answers with %s", outward.Status(resp.StatusCode))}
 	case resp.StatusCode != http.StatusOK:
 		return fmt.Errorf("it refuses with %s: let it pass connections to that address, or name it in NO_PROXY", outward.Status(resp.StatusCode))
@@ -185,7 +187,8 @@ func (t *Transport) secure(ctx context.Context, conn net.Conn, name, who string)
 		_ = conn.Close()
 		var unknown x509.UnknownAuthorityError
 		if errors.As(err, &unknown) {
-			return nil, fmt.Errorf("trust %s: %w: give the CA that signed its certificate, or that of the proxy in between, by --server-ca FILE", who, err)
+			return nil, fmt.Errorf("trust %s: %w: give the CA that signed its certificate, or that of the proxy in between, by --server-ca FILE",
+				who, err)
 		}
 		return nil, hungUp(fmt.Errorf("talk TLS with %s: %w", who, err))
 	}
@@ -195,7 +198,10 @@ func (t *Transport) secure(ctx context.Context, conn net.Conn, name, who string)
 // hungUp marks the error of a connection that was accepted and closed again: a proxy, or a balancer, without a server
 // behind it.
 func hungUp(err error) error {
-	for _, cause := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, os.ErrDeadlineExceeded, context.DeadlineExceeded} {
+	for _, cause := range []error{
+		io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, os.ErrDeadlineExceeded,
+		context.DeadlineExceeded,
+	} {
 		if errors.Is(err, cause) {
 			return &unreachable{err}
 		}

@@ -81,7 +81,8 @@ func (r *registrar) unclear(ctx context.Context) (string, error) {
 	case id == nil || !id.registered():
 		return "the agent has not registered at its server yet, which knows what it is for", nil
 	case id.engine != "" && id.engine.Known() != mine:
-		return fmt.Sprintf("the agent was created for engine %s and runs %s: the server is asked whether that has changed", id.engine.Known(), mine), nil
+		return fmt.Sprintf("the agent was created for engine %s and runs %s: the server is asked whether that has changed",
+			id.engine.Known(), mine), nil
 	}
 	return "", nil
 }

@@ -216,8 +216,11 @@ func interrupted(id string, now time.Time) *agentapi.Result {
 // put writes the ConfigMap and returns its version.
 func (j *journal) put(ctx context.Context, records map[string]*record, version string) (string, error) {
 	config := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: ConfigJournal, ResourceVersion: version, Labels: map[string]string{"app.kubernetes.io/part-of": "slipway"}},
-		Data:       make(map[string]string, len(records)),
+		ObjectMeta: metav1.ObjectMeta{
+			Name: ConfigJournal, ResourceVersion: version,
+			Labels: map[string]string{"app.kubernetes.io/part-of": "slipway"},
+		},
+		Data: make(map[string]string, len(records)),
 	}
 	for id, r := range records {
 		text, err := json.Marshal(r)

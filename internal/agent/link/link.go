@@ -149,7 +149,8 @@ func (l *Link) Event(e agentapi.Event) { l.buffer.event(e) }
 // runs another engine than it was created for: then it fails.
 func (l *Link) Run(ctx context.Context) error {
 	if l.cfg.Transport.Insecure {
-		l.log.Warn("INSECURE: the server's certificate is not verified (--insecure-skip-verify): an attacker on the network can read the reports of this agent; commands are still verified by the server's key")
+		l.log.Warn("INSECURE: the server's certificate is not verified (--insecure-skip-verify): " +
+			"an attacker on the network can read the reports of this agent; commands are still verified by the server's key")
 	}
 	defer l.status.set(StateStopped, "the agent stops")
 	// What came of commands is still written when ctx has ended.

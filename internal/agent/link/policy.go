@@ -30,7 +30,8 @@ func allowed(policy map[string]string, cmd agentapi.Command) *agentapi.Error {
 	}
 	for key := range policy {
 		if key != policyAllow && key != policyDeny && key != policyNamespaces {
-			return refuse("the ConfigMap %s has the key %.60q, which is none of allow, deny, namespaces: nothing is allowed until it is corrected", ConfigPolicy, key)
+			return refuse("the ConfigMap %s has the key %.60q, which is none of allow, deny, namespaces: nothing is allowed until it is corrected",
+				ConfigPolicy, key)
 		}
 	}
 	allow, deny := words(policy, policyAllow, "*"), words(policy, policyDeny, string(agentapi.KindResourceTerminal))
@@ -46,7 +47,8 @@ func allowed(policy map[string]string, cmd agentapi.Command) *agentapi.Error {
 	case !matches(allow, kind):
 		return refuse("%s is not allowed on this agent: the key allow of its ConfigMap %s does not list it", kind, ConfigPolicy)
 	case cmd.Target.Namespace != "" && !matches(words(policy, policyNamespaces, "*"), cmd.Target.Namespace):
-		return refuse("commands about namespace %.64s are not allowed on this agent (ConfigMap %s, key namespaces)", cmd.Target.Namespace, ConfigPolicy)
+		return refuse("commands about namespace %.64s are not allowed on this agent (ConfigMap %s, key namespaces)",
+			cmd.Target.Namespace, ConfigPolicy)
 	}
 	return nil
 }

@@ -26,10 +26,12 @@ const (
 )
 
 // errUnregistered means that the agent has no identity yet and no token to register with.
-var errUnregistered = errors.New("this agent is not registered: create it on the server (slipway agent create NAME) and start it with the token that this prints (--registration-token-file)")
+var errUnregistered = errors.New("this agent is not registered: create it on the server (slipway agent create NAME) and start it with " +
+	"the token that this prints (--registration-token-file)")
 
 // errToken says that the server does not take the token.
-var errToken = errors.New("the server does not take the registration token: it was used, has expired or is wrong; make a new one (slipway agent register ID)")
+var errToken = errors.New("the server does not take the registration token: it was used, has expired or is wrong; " +
+	"make a new one (slipway agent register ID)")
 
 // registrar knows who the agent is: it makes, registers and keeps the identity.
 type registrar struct {
@@ -72,7 +74,8 @@ func (r *registrar) identify(ctx context.Context) (*identity, error) {
 			r.keepIdentity(id)
 			return id, nil
 		}
-		return nil, fmt.Errorf("%w; shadow mode writes nothing, so it cannot keep an identity: start the agent once without --shadow", errUnregistered)
+		return nil, fmt.Errorf("%w; shadow mode writes nothing, so it cannot keep an identity: start the agent once without --shadow",
+			errUnregistered)
 	}
 	fresh, err := r.registerAnew(ctx, id, token)
 	if known && errors.Is(err, errToken) {

@@ -234,7 +234,8 @@ var statusLine = regexp.MustCompile(`^HTTP/1\.[01] (\d{3})`)
 // explain says why there is no connection.
 func (d *natsDialer) explain(err error) error {
 	if m := statusLine.FindSubmatch(d.conn.head); m != nil && string(m[1]) != "101" {
-		err := fmt.Errorf("open %s: the answer was HTTP %s instead of a WebSocket: check --server, and that proxies in between let WebSockets pass",
+		err := fmt.Errorf("open %s: the answer was HTTP %s instead of a WebSocket: check --server, "+
+			"and that proxies in between let WebSockets pass",
 			d.server.JoinPath(agentapi.PathLink), m[1])
 		if code := string(m[1]); code == "502" || code == "503" || code == "504" {
 			return &unreachable{err}
@@ -242,7 +243,8 @@ func (d *natsDialer) explain(err error) error {
 		return err
 	}
 	if forbidden(err) {
-		return fmt.Errorf("the server does not take this agent's key: it was revoked, or the server lost what it knew; make a new token (slipway agent register ID): %w", err)
+		return fmt.Errorf("the server does not take this agent's key: it was revoked, or the server lost what it knew; "+
+			"make a new token (slipway agent register ID): %w", err)
 	}
 	return hungUp(fmt.Errorf("open the link: %w", err))
 }
@@ -339,7 +341,8 @@ func (s *session) begin(ctx context.Context, cluster string) error {
 		l.buffer.inventory()
 	}
 	l.status.set(StateConnected, "")
-	l.log.Info("connected to the server", "agent", s.id.agent, "server", l.cfg.Server.String(), "epoch", s.epoch, "server_version", legible.Cut(welcome.Version, 64), "items", items)
+	l.log.Info("connected to the server", "agent", s.id.agent, "server", l.cfg.Server.String(), "epoch", s.epoch,
+		"server_version", legible.Cut(welcome.Version, 64), "items", items)
 	return nil
 }
 

@@ -113,7 +113,8 @@ func KnownHosts(text, version string) map[string][]byte {
 				host = "hashed-" + hex.EncodeToString(hashed[:4])
 			}
 			put(out, "ssh:"+host+":"+fields[1], agentapi.Setting{Version: version, Fields: map[string]string{
-				"serverName": legible.Cut(host, maxField), "certType": "ssh", "certSubType": legible.Cut(fields[1], maxField), "fingerprint": fingerprint,
+				"serverName": legible.Cut(host, maxField), "certType": "ssh", "certSubType": legible.Cut(fields[1], maxField),
+				"fingerprint": fingerprint,
 			}})
 		}
 	}

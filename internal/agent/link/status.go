@@ -110,7 +110,8 @@ func (b *board) lost(err error) {
 		state = StateRefused
 	case errors.As(err, &refused) && refused.Code == agentapi.CodeTwin:
 		state = StateTwin
-	case errors.As(err, &refused) && (refused.Code == agentapi.CodeRevoked || refused.Code == agentapi.CodeProtocol || refused.Code == agentapi.CodeEngine):
+	case errors.As(err, &refused) && (refused.Code == agentapi.CodeRevoked || refused.Code == agentapi.CodeProtocol ||
+		refused.Code == agentapi.CodeEngine):
 		state = StateRefused
 	}
 	message := ""
@@ -212,7 +213,8 @@ func (b *board) log(err error, pause time.Duration) {
 	switch {
 	case again:
 	case s.State == StateTwin:
-		b.logger.Error("TWIN: another cluster has an agent with this identity; this one continues and is not seen by the server: register one of the two again", "err", err, "next_try", pause.Round(time.Second).String())
+		b.logger.Error("TWIN: another cluster has an agent with this identity; this one continues and is not seen by the server: "+
+			"register one of the two again", "err", err, "next_try", pause.Round(time.Second).String())
 		return
 	case s.State == StateRefused || s.State == StateUnregistered:
 		b.logger.Error("the server does not know this agent", "err", err, "next_try", pause.Round(time.Millisecond).String())

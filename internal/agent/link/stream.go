@@ -115,7 +115,8 @@ func (s *Stream) put(c agentapi.Chunk) error {
 	return s.send(c)
 }
 
-// Recv returns the next chunk from the other side: data, a new size, or the end of the input. It returns io.EOF when the other side has ended.
+// Recv returns the next chunk from the other side: data, a new size, or the end of the input. It returns io.EOF when the other
+// side has ended.
 func (s *Stream) Recv(ctx context.Context) (agentapi.Chunk, error) {
 	for {
 		s.mu.Lock()

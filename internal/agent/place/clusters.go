@@ -46,9 +46,10 @@ type Options struct {
 	Shadow       bool            // nothing is written
 	Log          *slog.Logger
 
-	Notify  func(live.Event)
-	Kinds   func()                                                        // called for kinds that changed
-	Missed  func(wait string)                                             // called for what a look found although no event reported it; nil for none
+	Notify func(live.Event)
+	Kinds  func() // called for kinds that changed
+	// called for what a look found although no event reported it; nil for none
+	Missed  func(wait string)
 	Guard   transport.WrapperFunc                                         // in front of every request; nil for none
 	Observe func(server string) func(http.RoundTripper) http.RoundTripper // called with the result of requests; nil for none
 	// Opened is called for each connection to a cluster, by the cluster's key; nil for none. It must not block.
@@ -172,7 +173,8 @@ func (c *Clusters) destination(ctx context.Context, entry clusterEntry) (*Destin
 		config.Wrap(c.Observe(entry.server))
 	}
 	// It asks nothing of the cluster, so it cannot hang.
-	target, err := c.connect(ctx, config, live.Config{Server: entry.server, Health: judge, Tracking: tracked, Excluded: excluded, Shadow: c.Shadow})
+	target, err := c.connect(ctx, config,
+		live.Config{Server: entry.server, Health: judge, Tracking: tracked, Excluded: excluded, Shadow: c.Shadow})
 	if err != nil {
 		return nil, err
 	}
@@ -238,9 +240,11 @@ func (c *Clusters) find(project string, dest v1alpha1.ApplicationDestination) (c
 	case server == v1alpha1.InClusterServer:
 		return clusterEntry{server: server, name: v1alpha1.InClusterName, id: ownCluster}, nil
 	case dest.Name != "":
-		return clusterEntry{}, fmt.Errorf("no cluster is called %q: add its Secret (label %s: cluster), or correct spec.destination.name", dest.Name, v1alpha1.LabelSecretType)
+		return clusterEntry{}, fmt.Errorf("no cluster is called %q: add its Secret (label %s: cluster), or correct spec.destination.name",
+			dest.Name, v1alpha1.LabelSecretType)
 	}
-	return clusterEntry{}, fmt.Errorf("no cluster is known at %s: add its Secret (label %s: cluster), or correct spec.destination.server", server, v1alpha1.LabelSecretType)
+	return clusterEntry{}, fmt.Errorf("no cluster is known at %s: add its Secret (label %s: cluster), or correct spec.destination.server",
+		server, v1alpha1.LabelSecretType)
 }
 
 func (c *Clusters) connect(ctx context.Context, cfg *rest.Config, how live.Config) (apply.Target, error) {

@@ -42,7 +42,8 @@ func (s *Settings) cluster(project, server, called string) (clusterEntry, bool) 
 				continue
 			}
 			best = clusterEntry{
-				server: sec.Get("server"), name: sec.Get("name"), owner: sec.Get("project"), secret: name, id: clusterID(name, sec.Data["config"]), config: sec.Data["config"],
+				server: sec.Get("server"), name: sec.Get("name"), owner: sec.Get("project"), secret: name, id: clusterID(name, sec.Data["config"]),
+				config: sec.Data["config"],
 			}
 		}
 	}
@@ -54,7 +55,8 @@ func (s *Settings) has(entry clusterEntry) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sec, ok := s.secrets[entry.secret]
-	return ok && sec.kind == v1alpha1.SecretTypeCluster && sec.Get("server") == entry.server && clusterID(entry.secret, sec.Data["config"]) == entry.id
+	return ok && sec.kind == v1alpha1.SecretTypeCluster && sec.Get("server") == entry.server &&
+		clusterID(entry.secret, sec.Data["config"]) == entry.id
 }
 
 // clusterID changes with what a cluster Secret says of the connection.
@@ -88,7 +90,8 @@ func (c clusterEntry) rest() (*rest.Config, error) {
 		}
 	}
 	if present(in.AWSAuth) || present(in.Exec) {
-		return nil, fmt.Errorf("cluster Secret %s: %w", c.secret, errors.New("execProviderConfig and awsAuthConfig are not supported by this version: use a bearer token or a client certificate"))
+		return nil, fmt.Errorf("cluster Secret %s: %w", c.secret,
+			errors.New("execProviderConfig and awsAuthConfig are not supported by this version: use a bearer token or a client certificate"))
 	}
 	return &rest.Config{
 		Host: c.server, Username: in.Username, Password: in.Password, BearerToken: in.BearerToken,
@@ -126,7 +129,10 @@ func bounded(config *rest.Config, policy *outward.Policy) (*rest.Config, error) 
 		return nil, err
 	}
 	config.Dial, config.Proxy = policy.Dial, policy.Proxy
-	transport, err := rest.TransportFor(&rest.Config{Host: base.String(), TLSClientConfig: config.TLSClientConfig, Dial: config.Dial, Proxy: config.Proxy})
+	transport, err := rest.TransportFor(&rest.Config{
+		Host: base.String(), TLSClientConfig: config.TLSClientConfig,
+		Dial: config.Dial, Proxy: config.Proxy,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read TLS settings of the cluster: %w", err)
 	}

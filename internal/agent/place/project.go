@@ -102,7 +102,8 @@ func (p *Projects) compile(wanted func(called string) bool) []string {
 		}
 		next := p.compileOne(called, one)
 		old, known := p.known[called]
-		if known && old.err == nil && next.err == nil && reflect.DeepEqual(old.from, next.from) && old.budget == next.budget { // an empty whitelist is not an absent one
+		// an empty whitelist is not an absent one
+		if known && old.err == nil && next.err == nil && reflect.DeepEqual(old.from, next.from) && old.budget == next.budget {
 			continue // its status or metadata changed: equal rules stay the same ones
 		}
 		p.known[called] = next
@@ -130,7 +131,8 @@ func (p *Projects) compileOne(called string, one decoded) compiled {
 		from, ok := p.seen[g.Project]
 		switch {
 		case !ok:
-			return compiled{err: fmt.Errorf("project %q inherits from project %q, which does not exist: create it, or take it out of globalProjects in argocd-cm", called, g.Project)}
+			return compiled{err: fmt.Errorf("project %q inherits from project %q, which does not exist: create it, "+
+				"or take it out of globalProjects in argocd-cm", called, g.Project)}
 		case from.err != nil:
 			return compiled{err: fmt.Errorf("project %q inherits from project %q: %w", called, g.Project, from.err)}
 		}

@@ -283,7 +283,10 @@ func (s *Settings) Drop(resource, name string) {
 // SecretOf reads a Secret.
 func SecretOf(u *unstructured.Unstructured) Secret {
 	data, _, _ := unstructured.NestedStringMap(u.Object, "data")
-	sec := Secret{kind: u.GetLabels()[v1alpha1.LabelSecretType], Data: make(map[string][]byte, len(data)), Labels: u.GetLabels(), Version: u.GetResourceVersion()}
+	sec := Secret{
+		kind: u.GetLabels()[v1alpha1.LabelSecretType], Data: make(map[string][]byte, len(data)), Labels: u.GetLabels(),
+		Version: u.GetResourceVersion(),
+	}
 	for key, value := range data {
 		if raw, err := base64.StdEncoding.DecodeString(value); err == nil {
 			sec.Data[key] = raw

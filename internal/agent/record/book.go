@@ -114,7 +114,8 @@ func Open(cfg Config) (*Book, error) {
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make directory of the ledger: %w", err)
 	}
-	encode, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithLowerEncoderMem(true))
+	encode, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		return nil, fmt.Errorf("make an encoder: %w", err)
 	}
@@ -128,7 +129,8 @@ func Open(cfg Config) (*Book, error) {
 		b.entries, err = openReel(cfg.Dir, "entries", cfg.Limit/4, cfg.Sync, b.replay)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what waits for the ledger in %s: %w: remove the directory if it is damaged; what waits there is lost then", cfg.Dir, err)
+		return nil, fmt.Errorf("read what waits for the ledger in %s: %w: remove the directory if it is damaged; what waits there is lost then",
+			cfg.Dir, err)
 	}
 	b.drop(b.entries.damaged)
 	b.dropOrphans()
@@ -321,7 +323,8 @@ func (b *Book) pack(d *api.LedgerDetail) ([]byte, error) {
 		}
 		smaller := *d
 		smaller.Changes, smaller.Objects = d.Changes[:len(d.Changes)/2], d.Objects[:len(d.Objects)/2]
-		smaller.Notes = append(slices.Clone(d.Notes), fmt.Sprintf("only %d changes and %d objects are named: it was too large", len(smaller.Changes), len(smaller.Objects)))
+		smaller.Notes = append(slices.Clone(d.Notes),
+			fmt.Sprintf("only %d changes and %d objects are named: it was too large", len(smaller.Changes), len(smaller.Objects)))
 		if n := len(d.Notes); n > 0 && len(d.Notes[n-1]) > 5 && d.Notes[n-1][:5] == "only " {
 			smaller.Notes = slices.Delete(smaller.Notes, n-1, n)
 		}

@@ -97,7 +97,8 @@ func (r *Registry) takeIn(app *v1alpha1.Application, unknown []string, answer bo
 func concernsUs(old, app *v1alpha1.Application) bool {
 	switch {
 	// A refresh is asked for again while another is answered, which may have looked at Git before: then only its time differs.
-	case app.Annotations[v1alpha1.AnnotationRefresh] != "" && !sameWord(old, app, v1alpha1.AnnotationRefresh, v1alpha1.AnnotationRefreshTimestamp),
+	case app.Annotations[v1alpha1.AnnotationRefresh] != "" &&
+		!sameWord(old, app, v1alpha1.AnnotationRefresh, v1alpha1.AnnotationRefreshTimestamp),
 		app.Annotations[v1alpha1.AnnotationSkipReconcile] != old.Annotations[v1alpha1.AnnotationSkipReconcile],
 		app.Operation != nil && !status.SameJSON(old.Operation, app.Operation),
 		status.Terminating(app) && !status.Terminating(old),

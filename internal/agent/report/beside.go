@@ -90,7 +90,8 @@ func (l *Ledger) recallBeside(_ context.Context, entry string, app *v1alpha1.App
 func besideOf(app *v1alpha1.Application, recovered bool) *api.LedgerDetail {
 	op := app.Status.OperationState
 	before := app.DeepCopy()
-	before.Status.History = slices.DeleteFunc(before.Status.History, func(h v1alpha1.RevisionHistory) bool { return !deployedBy(h).Before(op.StartedAt.Time) })
+	before.Status.History = slices.DeleteFunc(before.Status.History,
+		func(h v1alpha1.RevisionHistory) bool { return !deployedBy(h).Before(op.StartedAt.Time) })
 	res := engine.Result{
 		Operation: op, Health: health.Result{Status: health.Status(app.Status.Health.Status)}, Account: &engine.Account{Recovered: recovered},
 	}

@@ -120,7 +120,8 @@ func driftEvents(old, fresh *v1alpha1.Application) []agentapi.Event {
 		e := occurrence(fresh, agentapi.EventDrift, comparedAt(fresh), fresh.ResourceVersion)
 		e.Message = differing(fresh, nil)
 		out = append(out, e)
-	case !begins && was == v1alpha1.SyncStatusOutOfSync && is == v1alpha1.SyncStatusSynced && status.ComparedRevision(old, 0) == status.ComparedRevision(fresh, 0) &&
+	case !begins && was == v1alpha1.SyncStatusOutOfSync && is == v1alpha1.SyncStatusSynced &&
+		status.ComparedRevision(old, 0) == status.ComparedRevision(fresh, 0) &&
 		sameSpec(old, fresh) && before != nil && before.Phase.Completed():
 		e := occurrence(fresh, agentapi.EventDriftReverted, comparedAt(fresh), fresh.ResourceVersion)
 		e.Outcome, e.Message = "Succeeded", "the cluster matches Git again, without a sync"

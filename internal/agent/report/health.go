@@ -87,7 +87,8 @@ func gitComponent(all, broken int) agentapi.Component {
 	}
 	c.Message = fmt.Sprintf("%d of %d repositories cannot be reached: their Applications show why", broken, all)
 	if all > 1 && broken == all {
-		c.Status, c.Message = agentapi.ComponentDegraded, fmt.Sprintf("none of %d repositories can be reached: check the network of the agent", all)
+		c.Status, c.Message = agentapi.ComponentDegraded, fmt.Sprintf("none of %d repositories can be reached: check the network of the agent",
+			all)
 	}
 	return c
 }

@@ -192,16 +192,23 @@ func deletionOf(
 	by, _ := deletedBy(app)
 	d := &api.LedgerDetail{LedgerEntry: api.LedgerEntry{
 		Namespace: app.Namespace, Name: app.Name, ApplicationUID: string(app.UID), ArgoProject: app.Spec.ProjectName(),
-		Destination: destinationOf(app), Action: api.LedgerDelete, Phase: string(v1alpha1.OperationSucceeded), Message: "deleted with its objects",
+		Destination: destinationOf(app), Action: api.LedgerDelete, Phase: string(v1alpha1.OperationSucceeded),
+		Message:   "deleted with its objects",
 		StartedAt: app.DeletionTimestamp.Time, FinishedAt: now, AppliedAt: now, Sources: sourcesOf(app.Spec.EffectiveSources(), nil, nil, nil),
 	}}
 	d.Actor, d.Command, d.Reason = by.By, by.Request, by.Reason
 	for _, k := range removed {
-		d.Changes = append(d.Changes, api.LedgerChange{LedgerKey: ledgerKey(k), Verb: api.LedgerDeleted, Outcome: string(v1alpha1.OperationSucceeded)})
+		d.Changes = append(d.Changes, api.LedgerChange{
+			LedgerKey: ledgerKey(k), Verb: api.LedgerDeleted,
+			Outcome: string(v1alpha1.OperationSucceeded),
+		})
 	}
 	d.Counts.Deleted = len(d.Changes)
 	for _, k := range kept {
-		d.Changes = append(d.Changes, api.LedgerChange{LedgerKey: ledgerKey(k.Key), Verb: api.LedgerDeleted, Outcome: ledgerSkipped, Message: k.Why})
+		d.Changes = append(d.Changes, api.LedgerChange{
+			LedgerKey: ledgerKey(k.Key), Verb: api.LedgerDeleted,
+			Outcome: ledgerSkipped, Message: k.Why,
+		})
 	}
 	if len(kept) > 0 {
 		d.Message += "; " + KeptText(kept)

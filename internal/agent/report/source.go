@@ -361,7 +361,8 @@ func (s *setStore) watch(ctx context.Context, g *errgroup.Group, c *registry.Cli
 	s.mu.Unlock()
 	path := strings.TrimSuffix(c.Path(namespace), v1alpha1.ResourceApplications) + v1alpha1.ResourceApplicationSets
 	feed := &setFeed{store: s, namespace: namespace, counts: counts}
-	r := cache.NewReflectorWithOptions(c.Stream.ListWatch(path, nil, nil), nil, feed, cache.ReflectorOptions{Name: "applicationsets", Clock: live.ClockUntil(ctx)})
+	r := cache.NewReflectorWithOptions(c.Stream.ListWatch(path, nil, nil), nil, feed,
+		cache.ReflectorOptions{Name: "applicationsets", Clock: live.ClockUntil(ctx)})
 	g.Go(func() error { r.RunWithContext(ctx); return nil })
 }
 

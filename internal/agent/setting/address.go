@@ -32,7 +32,9 @@ func addressField(t agentapi.SettingType) string {
 // writeAlone writes a Secret if no other one is for its address. Of several that are written at the same moment one stays: this
 // process writes one after the other and reads all before it, and where another process writes too, the later writer finds
 // the earlier one and takes its own back.
-func (v *keeper) writeAlone(ctx context.Context, have keptSecret, next map[string][]byte, req agentapi.SettingChange) (*unstructured.Unstructured, error) {
+func (v *keeper) writeAlone(ctx context.Context, have keptSecret, next map[string][]byte,
+	req agentapi.SettingChange,
+) (*unstructured.Unstructured, error) {
 	v.addresses.Lock()
 	defer v.addresses.Unlock()
 	others, err := v.secretsOf(ctx, req.Type, "")

@@ -134,7 +134,8 @@ func (v *keeper) entry(ctx context.Context, req agentapi.SettingChange, config s
 			}}
 		}
 		if req.Version != "" && have.GetResourceVersion() != req.Version {
-			return command.Refuse(agentapi.CodeConflict, "the ConfigMap %s has changed since version %s: read it again and repeat the change", config, req.Version)
+			return command.Refuse(agentapi.CodeConflict, "the ConfigMap %s has changed since version %s: read it again and repeat the change",
+				config, req.Version)
 		}
 		data, _, err := unstructured.NestedStringMap(have.Object, "data")
 		if err != nil {
@@ -152,7 +153,8 @@ func (v *keeper) entry(ctx context.Context, req agentapi.SettingChange, config s
 			size += len(key) + len(value)
 		}
 		if size > maxConfigMap {
-			return command.Refuse(agentapi.CodeTooLarge, "the ConfigMap %s would have more than %d KiB: delete what is not used", config, maxConfigMap>>10)
+			return command.Refuse(agentapi.CodeTooLarge, "the ConfigMap %s would have more than %d KiB: delete what is not used",
+				config, maxConfigMap>>10)
 		}
 		if err := unstructured.SetNestedStringMap(have.Object, data, "data"); err != nil {
 			return fmt.Errorf("change ConfigMap %s: %w", config, err)
@@ -189,7 +191,8 @@ func entryEdit(req *agentapi.SettingChange) (config string, names []string, edit
 	case req.Type == agentapi.SettingGPGKey:
 		id, err := keyID(req.Fields["keyData"])
 		if err != nil {
-			return "", nil, nil, command.Refuse(agentapi.CodeInvalid, "keyData is no public key: %v: give what `gpg --armor --export ID` prints", err)
+			return "", nil, nil, command.Refuse(agentapi.CodeInvalid,
+				"keyData is no public key: %v: give what `gpg --armor --export ID` prints", err)
 		}
 		if req.Name != "" && !strings.HasSuffix(strings.ToUpper(req.Name), id) {
 			return "", nil, nil, command.Refuse(agentapi.CodeInvalid, "the key is %s, not %.80s: name it by its id", id, req.Name)
@@ -225,7 +228,8 @@ func entryEdit(req *agentapi.SettingChange) (config string, names []string, edit
 		host = req.Name
 	}
 	if req.Name != "" && req.Name != host {
-		return "", nil, nil, command.Refuse(agentapi.CodeInvalid, "the certificates are for %.80q, and the request is about %.80q: name it by its host", host, req.Name)
+		return "", nil, nil, command.Refuse(agentapi.CodeInvalid,
+			"the certificates are for %.80q, and the request is about %.80q: name it by its host", host, req.Name)
 	}
 	if req.Name = host; host == "" || strings.ContainsAny(host, "/: \t\r\n") {
 		return "", nil, nil, command.Refuse(agentapi.CodeInvalid, "serverName %.80q is no host name", host)
@@ -267,7 +271,8 @@ func knownHosts(fields map[string]string) (lines, names []string, err error) {
 		}
 		own := link.KnownHosts(line, "")
 		if len(own) == 0 || !hostKey(line) || strings.ContainsAny(line, "\r\x00") {
-			return nil, nil, command.Refuse(agentapi.CodeInvalid, "%.80q is no line of known_hosts: give what `ssh-keyscan HOST` prints, in the field data", line)
+			return nil, nil, command.Refuse(agentapi.CodeInvalid,
+				"%.80q is no line of known_hosts: give what `ssh-keyscan HOST` prints, in the field data", line)
 		}
 		lines = append(lines, line)
 		for name := range own {

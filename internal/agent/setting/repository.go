@@ -90,7 +90,8 @@ func checkAddress(address string) error {
 		return command.Refuse(agentapi.CodeInvalid, "%v", err)
 	}
 	if inside.Password != "" {
-		return command.Refuse(agentapi.CodeInvalid, "the address holds a user or a password: leave them out, and keep them in a repository setting of the agent")
+		return command.Refuse(agentapi.CodeInvalid,
+			"the address holds a user or a password: leave them out, and keep them in a repository setting of the agent")
 	}
 	return nil
 }
@@ -121,7 +122,8 @@ func (v *browser) repositoryRefs(ctx context.Context, cmd agentapi.Command, req 
 	}
 	switch kind {
 	case repositoryOCI:
-		return nil, command.Refuse(agentapi.CodeUnsupported, "%s: what an OCI registry has cannot be listed by this version: write chart and version by hand", req.RepoURL)
+		return nil, command.Refuse(agentapi.CodeUnsupported,
+			"%s: what an OCI registry has cannot be listed by this version: write chart and version by hand", req.RepoURL)
 	case repositoryHelm:
 		out, err := v.charts(ctx, req, data)
 		if err != nil {
@@ -147,7 +149,8 @@ func (v *browser) repositoryRefs(ctx context.Context, cmd agentapi.Command, req 
 // unread gives the failure of a repository its code.
 func unread(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return command.Refuse(agentapi.CodeUnreachable, "the repository did not answer within %s: check address, proxy and firewall, and try again", lookLimit)
+		return command.Refuse(agentapi.CodeUnreachable,
+			"the repository did not answer within %s: check address, proxy and firewall, and try again", lookLimit)
 	}
 	var known *git.Error
 	if errors.As(err, &known) && errors.Is(known, git.ErrUnreachable) {
@@ -158,7 +161,10 @@ func unread(ctx context.Context, err error) error {
 
 // refsOf are the branches and tags among references, those that contain a text.
 func refsOf(refs git.Refs, search string) api.RepositoryRefs {
-	out := api.RepositoryRefs{Default: strings.TrimPrefix(refs.Default, "refs/heads/"), Branches: []api.RepositoryRef{}, Tags: []api.RepositoryRef{}}
+	out := api.RepositoryRefs{
+		Default: strings.TrimPrefix(refs.Default, "refs/heads/"), Branches: []api.RepositoryRef{},
+		Tags: []api.RepositoryRef{},
+	}
 	search = strings.ToLower(search)
 	for ref, commit := range refs.IDs {
 		branch, isBranch := strings.CutPrefix(ref, "refs/heads/")
@@ -300,7 +306,8 @@ func (v *browser) repositoryPaths(ctx context.Context, cmd agentapi.Command, req
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
-	fetched, err := v.Engine.Sources.Fetch(ctx, req.ArgoProject, v1alpha1.ApplicationSource{RepoURL: req.RepoURL, TargetRevision: req.Revision}, v.Now().Add(-lookAge))
+	fetched, err := v.Engine.Sources.Fetch(ctx, req.ArgoProject,
+		v1alpha1.ApplicationSource{RepoURL: req.RepoURL, TargetRevision: req.Revision}, v.Now().Add(-lookAge))
 	if err != nil {
 		return nil, unread(ctx, err)
 	}

@@ -63,7 +63,8 @@ type browser struct{ Config }
 func Executors(c Config) map[agentapi.Kind]link.Executor {
 	k, b := &keeper{Config: c}, &browser{c}
 	return map[agentapi.Kind]link.Executor{
-		agentapi.KindSettingsApply: command.On(k.settingApply), agentapi.KindSettingsDelete: command.On(k.settingDelete), agentapi.KindSettingsTest: command.On(k.settingTest),
+		agentapi.KindSettingsApply: command.On(k.settingApply), agentapi.KindSettingsDelete: command.On(k.settingDelete),
+		agentapi.KindSettingsTest:   command.On(k.settingTest),
 		agentapi.KindRepositoryRefs: command.On(b.repositoryRefs), agentapi.KindRepositoryPaths: command.On(b.repositoryPaths),
 	}
 }
@@ -99,7 +100,8 @@ func (v *keeper) setting(cmd agentapi.Command, req agentapi.SettingChange) (agen
 		return req, command.Refuse(agentapi.CodeUnsupported, "this agent knows no settings of the type %.40q", req.Type)
 	}
 	if cmd.Target.Namespace != "" && cmd.Target.Namespace != v.Namespace {
-		return req, command.Refuse(agentapi.CodeForbidden, "settings count in the agent's namespace %s only, not in %s", v.Namespace, cmd.Target.Namespace)
+		return req, command.Refuse(agentapi.CodeForbidden, "settings count in the agent's namespace %s only, not in %s", v.Namespace,
+			cmd.Target.Namespace)
 	}
 	sealed, err := v.unseal(cmd, req)
 	if err != nil {
@@ -143,7 +145,8 @@ func (v *keeper) unseal(cmd agentapi.Command, req agentapi.SettingChange) (map[s
 		return nil, nil
 	}
 	what := seal.Purpose{
-		Agent: cmd.Agent, Verb: string(cmd.Kind), Type: string(req.Type), Name: req.Name, Actor: cmd.User, Open: req.Fields, Labels: req.Labels, At: v.Now(),
+		Agent: cmd.Agent, Verb: string(cmd.Kind), Type: string(req.Type), Name: req.Name, Actor: cmd.User, Open: req.Fields,
+		Labels: req.Labels, At: v.Now(),
 	}
 	if req.Judged != nil {
 		what.Project = req.Judged.To
@@ -208,7 +211,8 @@ func (v *keeper) readSecret(ctx context.Context, t agentapi.SettingType, name st
 // server knows of it can be older.
 func checkJudged(req agentapi.SettingChange, have keptSecret, next map[string][]byte) error {
 	if req.Judged == nil {
-		return command.Refuse(agentapi.CodeUnsupported, "the server does not name the project for which it checked rights to the %s: update the server", req.Type)
+		return command.Refuse(agentapi.CodeUnsupported,
+			"the server does not name the project for which it checked rights to the %s: update the server", req.Type)
 	}
 	project := func(data map[string][]byte) string { return strings.TrimSpace(string(data["project"])) }
 	from := req.Judged.To
@@ -216,10 +220,12 @@ func checkJudged(req agentapi.SettingChange, have keptSecret, next map[string][]
 		from = *req.Judged.From
 	}
 	if have.obj != nil && project(have.data) != from {
-		return command.Refuse(agentapi.CodeConflict, "%s %s is of another project than the server knew: read it again and repeat the change, or choose another name", req.Type, req.Name)
+		return command.Refuse(agentapi.CodeConflict,
+			"%s %s is of another project than the server knew: read it again and repeat the change, or choose another name", req.Type, req.Name)
 	}
 	if project(next) != req.Judged.To {
-		return command.Refuse(agentapi.CodeForbidden, "%s %s would be of another project than rights were asked for: read it again and repeat the change", req.Type, req.Name)
+		return command.Refuse(agentapi.CodeForbidden,
+			"%s %s would be of another project than rights were asked for: read it again and repeat the change", req.Type, req.Name)
 	}
 	return nil
 }
@@ -234,7 +240,8 @@ func checkAims(req agentapi.SettingChange, have, next map[string][]byte) error {
 		}
 		for _, name := range slices.Sorted(maps.Keys(have)) {
 			if _, given := req.Fields[name]; !given && !req.Type.Open(name) && len(have[name]) > 0 {
-				return command.Refuse(agentapi.CodeInvalid, "another %s requires the secrets of the %s again, so that they are not sent elsewhere: %s is missing", field, req.Type, name)
+				return command.Refuse(agentapi.CodeInvalid,
+					"another %s requires the secrets of the %s again, so that they are not sent elsewhere: %s is missing", field, req.Type, name)
 			}
 		}
 	}
@@ -249,9 +256,11 @@ func (v *keeper) secretApply(ctx context.Context, req agentapi.SettingChange) (a
 	case have.obj == nil && (req.Update || req.Version != ""):
 		return agentapi.Setting{}, command.Refuse(agentapi.CodeNotFound, "%s %s does not exist", req.Type, req.Name)
 	case have.obj != nil && req.Create:
-		return agentapi.Setting{}, command.Refuse(agentapi.CodeConflict, "%s %s exists already: change it, or choose another name", req.Type, req.Name)
+		return agentapi.Setting{}, command.Refuse(agentapi.CodeConflict,
+			"%s %s exists already: change it, or choose another name", req.Type, req.Name)
 	case have.obj != nil && req.Version != "" && have.obj.GetResourceVersion() != req.Version:
-		return agentapi.Setting{}, command.Refuse(agentapi.CodeConflict, "%s %s has changed since version %s: read it again and repeat the change", req.Type, req.Name, req.Version)
+		return agentapi.Setting{}, command.Refuse(agentapi.CodeConflict,
+			"%s %s has changed since version %s: read it again and repeat the change", req.Type, req.Name, req.Version)
 	}
 	next := nextData(have.data, req)
 	if err := checkJudged(req, have, next); err != nil {
@@ -281,7 +290,8 @@ func (v *keeper) worded(err error, format string, args ...any) error {
 	if apierrors.IsConflict(err) {
 		return fmt.Errorf("%s: it changed in the meantime: %w", what, apierrors.NewConflict(schema.GroupResource{Resource: "secrets"}, "", nil))
 	}
-	return command.Refuse(cmp.Or(command.CodeOf(err), agentapi.CodeInvalid), "%s: the API server reports %s", what, apierrors.ReasonForError(err))
+	return command.Refuse(cmp.Or(command.CodeOf(err), agentapi.CodeInvalid), "%s: the API server reports %s", what,
+		apierrors.ReasonForError(err))
 }
 
 // nextData is what a Secret holds after a change: a field that is not named stays, an empty one goes.
@@ -298,7 +308,9 @@ func nextData(have map[string][]byte, req agentapi.SettingChange) map[string][]b
 	return out
 }
 
-func (v *keeper) writeSecret(ctx context.Context, have keptSecret, next map[string][]byte, req agentapi.SettingChange) (*unstructured.Unstructured, error) {
+func (v *keeper) writeSecret(ctx context.Context, have keptSecret, next map[string][]byte,
+	req agentapi.SettingChange,
+) (*unstructured.Unstructured, error) {
 	if have.obj == nil {
 		labels := map[string]any{v1alpha1.LabelSecretType: labelOf(req.Type)}
 		for name, value := range req.Labels {
@@ -383,7 +395,8 @@ func (v *keeper) checkSetting(req agentapi.SettingChange, have, next map[string]
 		return command.Refuse(agentapi.CodeInvalid, "a %s needs the field %s", req.Type, field)
 	}
 	if redact.HasUser(address) {
-		return command.Refuse(agentapi.CodeInvalid, "the %s of a %s must not hold a user or password: give username and password as sealed fields", field, req.Type)
+		return command.Refuse(agentapi.CodeInvalid,
+			"the %s of a %s must not hold a user or password: give username and password as sealed fields", field, req.Type)
 	}
 	if req.Type == agentapi.SettingCluster {
 		if err := place.CheckConnection(req.Name, address, next["config"]); err != nil {
@@ -408,7 +421,8 @@ func (v *keeper) settingDelete(ctx context.Context, cmd agentapi.Command, req ag
 	case have.obj == nil:
 		return nil, command.Refuse(agentapi.CodeNotFound, "%s %s does not exist", req.Type, req.Name)
 	case req.Version != "" && have.obj.GetResourceVersion() != req.Version:
-		return nil, command.Refuse(agentapi.CodeConflict, "%s %s has changed since version %s: read it again and repeat the change", req.Type, req.Name, req.Version)
+		return nil, command.Refuse(agentapi.CodeConflict, "%s %s has changed since version %s: read it again and repeat the change", req.Type,
+			req.Name, req.Version)
 	}
 	if err := checkJudged(req, have, have.data); err != nil {
 		return nil, err

@@ -47,7 +47,8 @@ func (v *keeper) try(ctx context.Context, t agentapi.SettingType, data map[strin
 		text := hide(err.Error(), data)
 		switch {
 		case string(data["project"]) != "" && (ctx.Err() != nil || tells(err)):
-			text = hide(string(data["url"])+string(data["server"]), data) + ": nothing that can be used answers there: check address, port, path, certificate, known hosts, network and proxy; " +
+			text = hide(string(data["url"])+string(data["server"]), data) +
+				": nothing that can be used answers there: check address, port, path, certificate, known hosts, network and proxy; " +
 				"a user who may edit the agent's settings gets the exact reason without a project"
 		case ctx.Err() != nil:
 			text += fmt.Sprintf("; there was no answer within %s: check address, proxy and firewall", tryLimit)
@@ -98,11 +99,15 @@ func (v *keeper) tryGit(ctx context.Context, data map[string][]byte) (string, er
 			branches++
 		}
 	}
-	return fmt.Sprintf("the repository answers: %d branches, the default is %s", branches, strings.TrimPrefix(refs.Default, "refs/heads/")), nil
+	return fmt.Sprintf("the repository answers: %d branches, the default is %s", branches,
+		strings.TrimPrefix(refs.Default, "refs/heads/")), nil
 }
 
 func (v *keeper) credential(address string, data map[string][]byte) (git.Credential, error) {
-	for _, field := range []string{"username", "password", "bearerToken", "sshPrivateKey", "tlsClientCertData", "githubAppPrivateKey", "gcpServiceAccountKey"} {
+	for _, field := range []string{
+		"username", "password", "bearerToken", "sshPrivateKey", "tlsClientCertData", "githubAppPrivateKey",
+		"gcpServiceAccountKey",
+	} {
 		if len(data[field]) > 0 {
 			return v.Settings.CredentialIn(data, "of the repository", address)
 		}
@@ -136,7 +141,9 @@ func helmAddress(data map[string][]byte) string {
 }
 
 // index reads the index of a Helm repository, as much of it as enough; redirects says which are followed, nil for all.
-func (h helm) index(ctx context.Context, data map[string][]byte, enough int64, redirects func(*http.Request, []*http.Request) error) ([]byte, error) {
+func (h helm) index(ctx context.Context, data map[string][]byte, enough int64, redirects func(*http.Request,
+	[]*http.Request) error,
+) ([]byte, error) {
 	address := helmAddress(data)
 	transport, err := h.transport(address, data)
 	if err != nil {
@@ -191,7 +198,10 @@ func (h helm) transport(address string, data map[string][]byte) (*http.Transport
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 		return nil, command.Refuse(agentapi.CodeInvalid, "the url of a Helm repository begins with https://")
 	}
-	config := &tls.Config{InsecureSkipVerify: string(data["insecure"]) == "true", MinVersion: tls.VersionTLS12} //nolint:gosec // on the user's word
+	config := &tls.Config{
+		InsecureSkipVerify: string(data["insecure"]) == "true",
+		MinVersion:         tls.VersionTLS12,
+	} //nolint:gosec // on the user's word
 	if ca := h.settings.Config(place.ConfigCertificate)[u.Hostname()]; ca != "" {
 		config.RootCAs = x509.NewCertPool()
 		config.RootCAs.AppendCertsFromPEM([]byte(ca))
@@ -242,7 +252,8 @@ func (v *keeper) tryCluster(ctx context.Context, data map[string][]byte) (string
 	}
 	// A version is reported to every user; that the credentials are good is seen by asking for more.
 	if err := client.RESTClient().Get().AbsPath("/api/v1").Do(ctx).Error(); err != nil {
-		return "", fmt.Errorf("the cluster answers (%s), but does not take these credentials: %w", place.VersionOf(version.GitVersion), place.RefusalOf(err))
+		return "", fmt.Errorf("the cluster answers (%s), but does not take these credentials: %w", place.VersionOf(version.GitVersion),
+			place.RefusalOf(err))
 	}
 	return "the cluster answers: Kubernetes " + place.VersionOf(version.GitVersion), nil
 }

@@ -53,7 +53,8 @@ func Next(app *v1alpha1.Application, res engine.Result, now time.Time, namespace
 // decide only where it held a sync before.
 func PolicyWaits(app *v1alpha1.Application, res engine.Result) bool {
 	op := res.Operation
-	if app.Operation == nil || op == nil || !op.Phase.Completed() || res.Sync == v1alpha1.SyncStatusSynced || !app.Spec.SyncPolicy.AutomatedEnabled() {
+	if app.Operation == nil || op == nil || !op.Phase.Completed() || res.Sync == v1alpha1.SyncStatusSynced ||
+		!app.Spec.SyncPolicy.AutomatedEnabled() {
 		return false
 	}
 	tried := op.Operation.Sync != nil && op.Operation.Sync.DryRun
@@ -128,7 +129,8 @@ func deployedOther(app *v1alpha1.Application, res engine.Result) bool {
 		known = []string{app.Status.Sync.Revision}
 	}
 	op := res.Operation
-	if op == nil || op.Operation.InitiatedBy.Automated || !decide.Overrides(op.Operation.Sync) || len(known) == 0 || slices.Equal(known, res.Revisions) {
+	if op == nil || op.Operation.InitiatedBy.Automated || !decide.Overrides(op.Operation.Sync) || len(known) == 0 ||
+		slices.Equal(known, res.Revisions) {
 		return false
 	}
 	pin, err := mark.ReadPin(app)

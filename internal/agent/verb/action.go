@@ -75,7 +75,8 @@ func (v *resources) withoutCopies(key object.Key, before map[string]any, impacts
 			return fmt.Errorf("encode what the action made: %w", err)
 		}
 		if bytes.Contains(raw, []byte(v.blindMark())) {
-			return command.Refuse(agentapi.CodeForbidden, "the action copies a hidden value of %s, which actions cannot read: change its script", key)
+			return command.Refuse(agentapi.CodeForbidden,
+				"the action copies a hidden value of %s, which actions cannot read: change its script", key)
 		}
 	}
 	return nil
@@ -158,7 +159,8 @@ func (w *writer) create(ctx context.Context, fields map[string]any, dry bool) er
 	if err := w.engine.Permits(w.app)(key, ""); err != nil {
 		return err
 	}
-	_, err = of(w.client, res, gvk.Version, key.Namespace).Create(ctx, obj, metav1.CreateOptions{FieldManager: live.Manager, DryRun: command.DryRun(dry)})
+	_, err = of(w.client, res, gvk.Version, key.Namespace).Create(ctx, obj,
+		metav1.CreateOptions{FieldManager: live.Manager, DryRun: command.DryRun(dry)})
 	if err != nil {
 		return fmt.Errorf("create %s: %w", key, err)
 	}

@@ -52,7 +52,9 @@ func (v *core) readApplication(ctx context.Context, namespace, name string) (*v1
 }
 
 // change makes a change of an Application as it is now; what makes it is called again when another client was faster.
-func (v *applications) change(ctx context.Context, cmd agentapi.Command, f func(*v1alpha1.Application) (operate.Change, error)) (any, error) {
+func (v *applications) change(ctx context.Context, cmd agentapi.Command,
+	f func(*v1alpha1.Application) (operate.Change, error),
+) (any, error) {
 	var answer api.OperationAnswer
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		app, err := v.application(ctx, cmd)
@@ -247,7 +249,9 @@ func (v *applications) restore(ctx context.Context, cmd agentapi.Command, req ap
 }
 
 // past renders the deployments of the history. One that cannot be rendered any more is left out, with a warning.
-func (v *applications) past(ctx context.Context, app *v1alpha1.Application, from *int64) (past []operate.Version, warnings []string, err error) {
+func (v *applications) past(ctx context.Context, app *v1alpha1.Application,
+	from *int64,
+) (past []operate.Version, warnings []string, err error) {
 	entries, err := operate.Past(app, from)
 	if err != nil {
 		return nil, nil, err
@@ -277,7 +281,8 @@ func (v *applications) removeApplication(ctx context.Context, cmd agentapi.Comma
 	req.Reason = command.Reason(cmd, req.Reason)
 	answer, err := v.change(ctx, cmd, func(app *v1alpha1.Application) (operate.Change, error) {
 		if req.Version != "" && app.ResourceVersion != req.Version && found == nil {
-			return operate.Change{}, command.Refuse(agentapi.CodeConflict, "application %s has changed since version %s: read it again and repeat the change", app.Name, req.Version)
+			return operate.Change{}, command.Refuse(agentapi.CodeConflict,
+				"application %s has changed since version %s: read it again and repeat the change", app.Name, req.Version)
 		}
 		found = app
 		if v.ReadBy == agentapi.EngineArgoCD {

@@ -62,7 +62,8 @@ func (p *preview) compare(ctx context.Context, wish engine.Wish) error {
 	tried := wish.Objects
 	if len(tried) > maxPreviewObjects {
 		tried = tried[:maxPreviewObjects]
-		p.Warnings = append(p.Warnings, fmt.Sprintf("there are %d objects: only the first %d were looked at", len(wish.Objects), maxPreviewObjects))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("there are %d objects: only the first %d were looked at",
+			len(wish.Objects), maxPreviewObjects))
 	}
 	found := make([]api.PreviewObject, len(tried))
 	g, trying := errgroup.WithContext(ctx)
@@ -121,7 +122,10 @@ func (p *preview) stage(ctx context.Context, wish engine.Wish) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &stage{place: where, wish: wish, wanted: map[object.Key]bool{}, mig: p.app.Annotations[v1alpha1.AnnotationClientSideApplyMigrationManager]}
+	out := &stage{
+		place: where, wish: wish, wanted: map[object.Key]bool{},
+		mig: p.app.Annotations[v1alpha1.AnnotationClientSideApplyMigrationManager],
+	}
 	out.rules, _ = inspect.NewRules(p.app, p.v.Settings.Config(place.ConfigArgoCD), live.Manager) // the error has been reported
 	if p.app.Spec.SyncPolicy != nil {
 		out.app = object.AppOptions(p.app.Spec.SyncPolicy.SyncOptions)
@@ -145,7 +149,8 @@ func (p *preview) stage(ctx context.Context, wish engine.Wish) (*stage, error) {
 	if obj == nil && err == nil {
 		out.missing = namespace.Name
 		if !out.app.Namespace.Is() {
-			p.problem("spec.destination.namespace", api.ProblemWarning, "namespace %s does not exist: create it, or set the sync option CreateNamespace=true", namespace.Name)
+			p.problem("spec.destination.namespace", api.ProblemWarning,
+				"namespace %s does not exist: create it, or set the sync option CreateNamespace=true", namespace.Name)
 		}
 	}
 	return out, nil
@@ -212,7 +217,9 @@ func (s *stage) how(want map[string]any) apply.How {
 
 // foreseeChange is foresee for an object that is there. The account that would sync it needs the right: as the account that the
 // project names, where it names one. Only then is anything reported about the object.
-func (v *looks) foreseeChange(ctx context.Context, at *stage, m object.Manifest, have map[string]any, out api.PreviewObject) (api.PreviewObject, error) {
+func (v *looks) foreseeChange(ctx context.Context, at *stage, m object.Manifest, have map[string]any,
+	out api.PreviewObject,
+) (api.PreviewObject, error) {
 	out.Verb = string(diff.Update)
 	owner, _ := at.place.cluster.Tracking.Owner(have, m.Key)
 	if owner != "" && owner != at.place.instance && v.Engine.Exists != nil && v.Engine.Exists(owner) {
@@ -265,13 +272,15 @@ func (p *preview) deleted(ctx context.Context, at *stage) ([]api.PreviewObject, 
 		return nil, nil
 	}
 	if was := p.existing.Spec.Destination; was != p.app.Spec.Destination {
-		p.Warnings = append(p.Warnings, "the destination is another one: what the application has at the former one stays there, or is deleted according to sync options")
+		p.Warnings = append(p.Warnings,
+			"the destination is another one: what the application has at the former one stays there, or is deleted according to sync options")
 	}
 	var out []api.PreviewObject
 	extra := inspect.Extra(p.existing, at.wish.Objects)
 	if len(extra) > maxPreviewObjects {
 		extra = extra[:maxPreviewObjects]
-		p.Warnings = append(p.Warnings, fmt.Sprintf("more than %d objects are not wanted any more: only the first were looked at", maxPreviewObjects))
+		p.Warnings = append(p.Warnings,
+			fmt.Sprintf("more than %d objects are not wanted any more: only the first were looked at", maxPreviewObjects))
 	}
 	found, unread, err := at.place.readSome(ctx, keysOf(extra))
 	if err != nil {

@@ -18,7 +18,9 @@ func becomes(judged *agentapi.JudgedProject, d declared, next map[string]any, ca
 		return nil
 	}
 	if of, sole := belongs(next, d); !sole || of != judged.Wanted {
-		return command.Refuse(agentapi.CodeConflict, "%s %s would not be of project %.80s alone, for which rights were asked: give the whole resource, with its project", d.kind, called, judged.Wanted)
+		return command.Refuse(agentapi.CodeConflict,
+			"%s %s would not be of project %.80s alone, for which rights were asked: give the whole resource, with its project", d.kind,
+			called, judged.Wanted)
 	}
 	return nil
 }

@@ -77,7 +77,8 @@ func (v *resources) linkObjects(ctx context.Context, app *v1alpha1.Application) 
 	if d, _, err := v.Clusters.Reach(ctx, app.Spec.ProjectName(), dest); err == nil {
 		out.Cluster["name"], out.Cluster["server"] = d.Called()
 	}
-	project, err := v.Apps.Resource(v1alpha1.Resource(v1alpha1.ResourceAppProjects)).Namespace(v.Namespace).Get(ctx, app.Spec.ProjectName(), metav1.GetOptions{})
+	project, err := v.Apps.Resource(v1alpha1.Resource(v1alpha1.ResourceAppProjects)).Namespace(v.Namespace).Get(ctx,
+		app.Spec.ProjectName(), metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 	case err != nil:

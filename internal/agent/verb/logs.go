@@ -44,10 +44,14 @@ func (v *resources) reader(ctx context.Context, cmd agentapi.Command, ref api.Re
 		if err != nil {
 			return nil, err
 		}
-		return &podlog.Reader{Core: core, Of: sub.key.String(), Pods: func(ctx context.Context) ([]corev1.Pod, error) { return v.podsOf(ctx, p, sub, core) }}, nil
+		return &podlog.Reader{
+			Core: core, Of: sub.key.String(),
+			Pods: func(ctx context.Context) ([]corev1.Pod, error) { return v.podsOf(ctx, p, sub, core) },
+		}, nil
 	}
 	namespaces := inspect.Namespaces(v.permitted(app))
-	return &podlog.Reader{Core: core, Of: "application " + app.Name, Later: append([]string{}, namespaces...), Pods: func(ctx context.Context) ([]corev1.Pod, error) {
+	return &podlog.Reader{Core: core, Of: "application " + app.Name, Later: append([]string{},
+		namespaces...), Pods: func(ctx context.Context) ([]corev1.Pod, error) {
 		now, err := v.application(ctx, cmd) // it may have other objects in the meantime, or be gone
 		if err != nil {
 			return nil, err
@@ -61,7 +65,8 @@ func (v *resources) podsOf(ctx context.Context, p *site, s *subject, core typedc
 	pod := object.Kind{Kind: "Pod"}
 	keys := []object.Key{s.key}
 	if s.key.GroupKind() != pod {
-		roots, err := v.family(ctx, p, []v1alpha1.ResourceStatus{{Group: s.key.Group, Kind: s.key.Kind, Namespace: s.key.Namespace, Name: s.key.Name}})
+		roots, err := v.family(ctx, p,
+			[]v1alpha1.ResourceStatus{{Group: s.key.Group, Kind: s.key.Kind, Namespace: s.key.Namespace, Name: s.key.Name}})
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +80,9 @@ func (v *resources) podsOf(ctx context.Context, p *site, s *subject, core typedc
 
 // podsOfAll are the pods of an Application. Any user who may write the Application can write its status: the object that a pod
 // belongs to is asked whose it is.
-func (v *resources) podsOfAll(ctx context.Context, p *site, app *v1alpha1.Application, core typedcorev1.CoreV1Interface) ([]corev1.Pod, error) {
+func (v *resources) podsOfAll(ctx context.Context, p *site, app *v1alpha1.Application,
+	core typedcorev1.CoreV1Interface,
+) ([]corev1.Pod, error) {
 	pod := object.Kind{Kind: "Pod"}
 	resources := v.permitted(app)
 	roots, err := v.family(ctx, p, resources)

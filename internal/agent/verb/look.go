@@ -51,7 +51,9 @@ func (v *looks) diff(ctx context.Context, cmd agentapi.Command, req api.DiffRequ
 }
 
 // compare finds what a sync would change, or what drifted since the last one.
-func (v *core) compare(ctx context.Context, app *v1alpha1.Application, req api.DiffRequest) ([]inspect.Change, inspect.Rules, []string, error) {
+func (v *core) compare(ctx context.Context, app *v1alpha1.Application,
+	req api.DiffRequest,
+) ([]inspect.Change, inspect.Rules, []string, error) {
 	rules, wrong := inspect.NewRules(app, v.Settings.Config(place.ConfigArgoCD), live.Manager)
 	rules.All, rules.Blind = req.Ignored, req.Revision != ""
 	var warnings []string
@@ -155,7 +157,10 @@ func (v *core) tryOut(ctx context.Context, p *site, m object.Manifest, rules ins
 	}
 	answer, err := p.d.Target.Client.Apply(ctx, res, m, true)
 	if err != nil && isSecret(m.Key) && ctx.Err() == nil {
-		return &inspect.Change{Key: m.Key, Refused: "the API server refuses it (its words are left out: they can quote the Secret); check type, data and stringData"}, nil
+		return &inspect.Change{
+			Key:     m.Key,
+			Refused: "the API server refuses it (its words are left out: they can quote the Secret); check type, data and stringData",
+		}, nil
 	}
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) {
 		return &inspect.Change{Key: m.Key, Refused: err.Error()}, nil // one object must not hide the others
@@ -172,7 +177,10 @@ func unchangeable(key object.Key, live map[string]any, rules inspect.Rules) *ins
 	if fixed, _ := live["immutable"].(bool); !rules.Blind || !isSecret(key) || !fixed {
 		return nil
 	}
-	return &inspect.Change{Key: key, Refused: "it is immutable, and its values are not compared here: if they differ, the API server refuses the change"}
+	return &inspect.Change{
+		Key:     key,
+		Refused: "it is immutable, and its values are not compared here: if they differ, the API server refuses the change",
+	}
 }
 
 // blindNote is the note where the values of Secrets are not compared.

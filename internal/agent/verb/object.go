@@ -60,11 +60,13 @@ func (v *core) declaration(cmd agentapi.Command) (dynamic.ResourceInterface, dec
 	d, ok := kindOf(cmd.Target.Kind)
 	switch {
 	case !ok:
-		return nil, d, command.Refuse(agentapi.CodeInvalid, "%s is about an application, applicationset or argoproject, not %.40q", cmd.Kind, cmd.Target.Kind)
+		return nil, d, command.Refuse(agentapi.CodeInvalid, "%s is about an application, applicationset or argoproject, not %.40q",
+			cmd.Kind, cmd.Target.Kind)
 	case cmd.Target.Namespace == "" || cmd.Target.Name == "":
 		return nil, d, command.Refuse(agentapi.CodeInvalid, "%s needs namespace and name of the %s", cmd.Kind, d.kind)
 	case d.home && cmd.Target.Namespace != v.Namespace:
-		return nil, d, command.Refuse(agentapi.CodeForbidden, "an %s counts in the agent's namespace %s only, not in %s", d.kind, v.Namespace, cmd.Target.Namespace)
+		return nil, d, command.Refuse(agentapi.CodeForbidden, "an %s counts in the agent's namespace %s only, not in %s", d.kind, v.Namespace,
+			cmd.Target.Namespace)
 	}
 	return v.Apps.Resource(v1alpha1.Resource(d.plural)).Namespace(cmd.Target.Namespace), d, nil
 }
@@ -119,13 +121,18 @@ func readDeclared(raw json.RawMessage, d declared, target agentapi.Target) (map[
 	case obj["metadata"] == nil:
 		return nil, command.Refuse(agentapi.CodeInvalid, "the object has no metadata")
 	case u.GetAPIVersion() != v1alpha1.Group+"/"+v1alpha1.Version || u.GetKind() != d.kind:
-		return nil, command.Refuse(agentapi.CodeInvalid, "the object is a %.60s %.60s, not a %s/%s %s", u.GetAPIVersion(), u.GetKind(), v1alpha1.Group, v1alpha1.Version, d.kind)
+		return nil, command.Refuse(agentapi.CodeInvalid, "the object is a %.60s %.60s, not a %s/%s %s", u.GetAPIVersion(), u.GetKind(),
+			v1alpha1.Group, v1alpha1.Version, d.kind)
 	case u.GetName() != target.Name, u.GetNamespace() != "" && u.GetNamespace() != target.Namespace:
-		return nil, command.Refuse(agentapi.CodeInvalid, "the object is %.80s/%.80s, and the command is about %s/%s", u.GetNamespace(), u.GetName(), target.Namespace, target.Name)
+		return nil, command.Refuse(agentapi.CodeInvalid, "the object is %.80s/%.80s, and the command is about %s/%s", u.GetNamespace(),
+			u.GetName(), target.Namespace, target.Name)
 	}
 	u.SetNamespace(target.Namespace)
 	// What the API server of its cluster keeps is not requested.
-	for _, field := range []string{"managedFields", "resourceVersion", "uid", "creationTimestamp", "generation", "deletionTimestamp", "selfLink"} {
+	for _, field := range []string{
+		"managedFields", "resourceVersion", "uid", "creationTimestamp", "generation",
+		"deletionTimestamp", "selfLink",
+	} {
 		unstructured.RemoveNestedField(u.Object, "metadata", field)
 	}
 	// Nor is a status; and to sync has a command, and a permission, of its own.
@@ -135,7 +142,9 @@ func readDeclared(raw json.RawMessage, d declared, target agentapi.Target) (map[
 }
 
 // declare creates an object, or merges what is wanted into what is there, again if another client was faster.
-func declare(ctx context.Context, in dynamic.ResourceInterface, want, base map[string]any, req judgedApply) (got *unstructured.Unstructured, err error) {
+func declare(ctx context.Context, in dynamic.ResourceInterface, want, base map[string]any,
+	req judgedApply,
+) (got *unstructured.Unstructured, err error) {
 	err = retry.OnError(retry.DefaultBackoff, raced(req), func() error {
 		got, err = declareOnce(ctx, in, want, base, req)
 		return err
@@ -143,7 +152,9 @@ func declare(ctx context.Context, in dynamic.ResourceInterface, want, base map[s
 	return got, err
 }
 
-func declareOnce(ctx context.Context, in dynamic.ResourceInterface, want, base map[string]any, req judgedApply) (*unstructured.Unstructured, error) {
+func declareOnce(ctx context.Context, in dynamic.ResourceInterface, want, base map[string]any,
+	req judgedApply,
+) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{Object: want}
 	have, err := in.Get(ctx, u.GetName(), metav1.GetOptions{})
 	switch {
@@ -174,7 +185,8 @@ func declareOnce(ctx context.Context, in dynamic.ResourceInterface, want, base m
 	if err != nil {
 		return nil, err
 	}
-	return in.Update(ctx, &unstructured.Unstructured{Object: next}, metav1.UpdateOptions{FieldManager: live.Manager, DryRun: command.DryRun(req.DryRun)})
+	return in.Update(ctx, &unstructured.Unstructured{Object: next},
+		metav1.UpdateOptions{FieldManager: live.Manager, DryRun: command.DryRun(req.DryRun)})
 }
 
 // merged is what is there with the requested changes: what base has and want has not goes, what neither has stays.
@@ -280,14 +292,16 @@ func (v *objects) objectPatch(ctx context.Context, cmd agentapi.Command, req age
 }
 
 // patchOnce patches an object as it is now, judged by what comes of it.
-func (v *objects) patchOnce(ctx context.Context, cmd agentapi.Command, in dynamic.ResourceInterface, d declared, kind types.PatchType, req agentapi.ObjectPatch,
+func (v *objects) patchOnce(ctx context.Context, cmd agentapi.Command, in dynamic.ResourceInterface, d declared, kind types.PatchType,
+	req agentapi.ObjectPatch,
 ) (any, error) {
 	have, err := in.Get(ctx, cmd.Target.Name, metav1.GetOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("read %s %s: %w", d.kind, cmd.Target.Name, err)
 	}
 	if req.Version != "" && have.GetResourceVersion() != req.Version {
-		return nil, command.Refuse(agentapi.CodeConflict, "%s %s has changed since version %s: read it again and repeat the change", d.kind, cmd.Target.Name, req.Version)
+		return nil, command.Refuse(agentapi.CodeConflict, "%s %s has changed since version %s: read it again and repeat the change", d.kind,
+			cmd.Target.Name, req.Version)
 	}
 	if err := meetsThere(cmd.Judged, d, have.Object, cmd.Target.Name); err != nil {
 		return nil, err
@@ -308,9 +322,11 @@ func (v *objects) patchOnce(ctx context.Context, cmd agentapi.Command, in dynami
 	}
 	was, wasSole := belongs(have.Object, d)
 	if is, isSole := belongs(tried.Object, d); is != was || isSole != wasSole {
-		return nil, command.Refuse(agentapi.CodeInvalid, "a patch does not bring %s %s to another project: apply the object", d.kind, cmd.Target.Name)
+		return nil, command.Refuse(agentapi.CodeInvalid, "a patch does not bring %s %s to another project: apply the object",
+			d.kind, cmd.Target.Name)
 	}
-	got, err := in.Patch(ctx, cmd.Target.Name, kind, patch, metav1.PatchOptions{FieldManager: live.Manager, DryRun: command.DryRun(req.DryRun)})
+	got, err := in.Patch(ctx, cmd.Target.Name, kind, patch,
+		metav1.PatchOptions{FieldManager: live.Manager, DryRun: command.DryRun(req.DryRun)})
 	if err != nil {
 		return nil, fmt.Errorf("patch %s %s: %w", d.kind, cmd.Target.Name, err)
 	}
@@ -363,7 +379,8 @@ func checkPatch(kind types.PatchType, raw []byte) error {
 		}
 	}
 	if touched["operation"] || touched["status"] {
-		return command.Refuse(agentapi.CodeInvalid, "a patch cannot change operation and status: sync, refresh and terminate have commands of their own")
+		return command.Refuse(agentapi.CodeInvalid,
+			"a patch cannot change operation and status: sync, refresh and terminate have commands of their own")
 	}
 	return nil
 }
@@ -401,7 +418,8 @@ func (v *objects) objectDelete(ctx context.Context, cmd agentapi.Command, req ap
 		return nil, fmt.Errorf("read %s %s: %w", d.kind, cmd.Target.Name, err)
 	}
 	if req.Version != "" && have.GetResourceVersion() != req.Version {
-		return nil, command.Refuse(agentapi.CodeConflict, "%s %s has changed since version %s: read it again and repeat the change", d.kind, cmd.Target.Name, req.Version)
+		return nil, command.Refuse(agentapi.CodeConflict, "%s %s has changed since version %s: read it again and repeat the change", d.kind,
+			cmd.Target.Name, req.Version)
 	}
 	if err := meetsThere(cmd.Judged, d, have.Object, cmd.Target.Name); err != nil {
 		return nil, err
@@ -413,7 +431,10 @@ func (v *objects) objectDelete(ctx context.Context, cmd agentapi.Command, req ap
 	if !req.Cascade && cmd.Target.Kind == agentapi.ItemApplicationSet {
 		how = metav1.DeletePropagationOrphan // its Applications stay
 	}
-	options := metav1.DeleteOptions{PropagationPolicy: &how, Preconditions: metav1.NewUIDPreconditions(string(have.GetUID())), DryRun: command.DryRun(req.DryRun)}
+	options := metav1.DeleteOptions{
+		PropagationPolicy: &how, Preconditions: metav1.NewUIDPreconditions(string(have.GetUID())),
+		DryRun: command.DryRun(req.DryRun),
+	}
 	if err := in.Delete(ctx, cmd.Target.Name, options); err != nil {
 		return nil, fmt.Errorf("delete %s %s: %w", d.kind, cmd.Target.Name, err)
 	}

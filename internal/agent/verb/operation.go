@@ -53,7 +53,10 @@ func (v *looks) steps(ctx context.Context, app *v1alpha1.Application) ([]inspect
 		}
 		hook := plan.ReadHook(obj)
 		for _, phase := range hook.Phases() {
-			tasks = append(tasks, plan.Task{Change: diff.Change{Key: m.Key, Version: m.Version, Verb: diff.Update, Phase: phase, Wave: hook.Wave}, Hook: hook.Is, Index: i})
+			tasks = append(tasks, plan.Task{
+				Change: diff.Change{Key: m.Key, Version: m.Version, Verb: diff.Update, Phase: phase, Wave: hook.Wave},
+				Hook:   hook.Is, Index: i,
+			})
 		}
 	}
 	out := make([]inspect.Step, 0, len(tasks))

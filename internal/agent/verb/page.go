@@ -35,7 +35,8 @@ func page[T any](items []T, cursor string, name func(int) string, cut func(T) (T
 			start++
 		}
 		if start == len(items) {
-			return out, command.Refuse(agentapi.CodeConflict, "the object %.300q, behind which the answer goes on, is no longer there: begin again without cursor", cursor)
+			return out, command.Refuse(agentapi.CodeConflict,
+				"the object %.300q, behind which the answer goes on, is no longer there: begin again without cursor", cursor)
 		}
 		start++
 	}
@@ -47,7 +48,8 @@ func page[T any](items []T, cursor string, name func(int) string, cut func(T) (T
 			return out, fmt.Errorf("write %s: %w", name(i), err)
 		}
 		if len(raw) > maxOne {
-			out.warnings = append(out.warnings, fmt.Sprintf("%.300s has %d MiB, more than is shown of one object: read it in Git or with kubectl", name(i), len(raw)>>20))
+			out.warnings = append(out.warnings,
+				fmt.Sprintf("%.300s has %d MiB, more than is shown of one object: read it in Git or with kubectl", name(i), len(raw)>>20))
 			var ok bool
 			if item, ok = cut(item); !ok {
 				continue
@@ -70,7 +72,8 @@ func cursorOf(k object.Key) string {
 
 // pageOfManifests is page for objects as JSON.
 func pageOfManifests(items []json.RawMessage, keys []object.Key, cursor string) (paged[json.RawMessage], error) {
-	return page(items, cursor, func(i int) string { return cursorOf(keys[i]) }, func(json.RawMessage) (json.RawMessage, bool) { return nil, false })
+	return page(items, cursor, func(i int) string { return cursorOf(keys[i]) },
+		func(json.RawMessage) (json.RawMessage, bool) { return nil, false })
 }
 
 // pageOfDiffs is page for differences.
@@ -105,6 +108,7 @@ func pruned(t api.TreeAnswer) (api.TreeAnswer, error) {
 		}
 		t.Items = append(t.Items, &one)
 	}
-	t.Warnings = append(t.Warnings, fmt.Sprintf("the tree is too large: what objects own is left out, and %d of %d objects; look at single objects, or split the application", len(all)-len(t.Items), len(all)))
+	t.Warnings = append(t.Warnings, fmt.Sprintf("the tree is too large: what objects own is left out, and %d of %d objects; "+
+		"look at single objects, or split the application", len(all)-len(t.Items), len(all)))
 	return t, nil
 }

@@ -89,7 +89,8 @@ func planAnswer(o engine.Outlook, described []api.ObjectDiff) api.SyncPlan {
 	out := api.SyncPlan{
 		Revisions: o.Revisions, Digest: o.Guard.Digest, Refused: o.Refused, Phases: []api.PlanPhase{},
 		Counts: api.PlanCounts{
-			Create: o.Plan.Counts.Create, Update: o.Plan.Counts.Update, Delete: o.Plan.Counts.Delete, Unchanged: o.Plan.Counts.Keep, Hooks: o.Plan.Counts.Hooks,
+			Create: o.Plan.Counts.Create, Update: o.Plan.Counts.Update, Delete: o.Plan.Counts.Delete, Unchanged: o.Plan.Counts.Keep,
+			Hooks: o.Plan.Counts.Hooks,
 		},
 		Guard: api.PlanGuard{
 			Held: o.Guard.Held != "", Reason: o.Guard.Held, Budget: o.Guard.Budget, Of: o.Guard.Whose,
@@ -102,7 +103,8 @@ func planAnswer(o engine.Outlook, described []api.ObjectDiff) api.SyncPlan {
 		out.Revisions = []string{}
 	}
 	if !out.Guard.Held && out.Guard.Deletions > 0 {
-		out.Guard.Reason = fmt.Sprintf("it deletes %d of %d objects, which the deletion budget %q of the %s allows", o.Guard.Deletions, o.Guard.Total, o.Guard.Budget, o.Guard.Whose)
+		out.Guard.Reason = fmt.Sprintf("it deletes %d of %d objects, which the deletion budget %q of the %s allows", o.Guard.Deletions,
+			o.Guard.Total, o.Guard.Budget, o.Guard.Whose)
 		if o.Guard.Confirmed {
 			out.Guard.Reason = fmt.Sprintf("confirmed: it deletes %d of %d objects", o.Guard.Deletions, o.Guard.Total)
 		}
@@ -128,7 +130,8 @@ func planAnswer(o engine.Outlook, described []api.ObjectDiff) api.SyncPlan {
 		out.Phases = planned(out.Phases, t, item)
 	}
 	if cut > 0 {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("the differences of %d objects are too large and left out: `slipway app diff` shows them", cut))
+		out.Warnings = append(out.Warnings,
+			fmt.Sprintf("the differences of %d objects are too large and left out: `slipway app diff` shows them", cut))
 	}
 	return out
 }

@@ -59,7 +59,10 @@ func (v *looks) preview(ctx context.Context, cmd agentapi.Command, req agentapi.
 	if !req.Quick && p.app != nil && !p.wrong() {
 		project := p.app.Spec.ProjectName()
 		if !v.previews.take(project) {
-			return nil, &agentapi.Error{Code: agentapi.CodeBusy, RetryAfter: 2, Message: "the agent is busy with other previews: try again in a moment"}
+			return nil, &agentapi.Error{
+				Code: agentapi.CodeBusy, RetryAfter: 2,
+				Message: "the agent is busy with other previews: try again in a moment",
+			}
 		}
 		defer v.previews.give(project)
 		if err := p.predict(ctx); err != nil {
@@ -103,7 +106,8 @@ func (p *places) give(project string) {
 // late says that a part of the answer is missing.
 func (p *preview) late(ctx context.Context, err error) {
 	if ctx.Err() != nil {
-		p.problem("", api.ProblemError, "the preview was not ready within %s: the repository, the rendering or the cluster takes too long", previewLimit)
+		p.problem("", api.ProblemError, "the preview was not ready within %s: the repository, the rendering or the cluster takes too long",
+			previewLimit)
 		return
 	}
 	p.problem("", api.ProblemError, "%v", err)
@@ -145,7 +149,8 @@ func (p *preview) check(ctx context.Context) error {
 	case err != nil && !apierrors.IsNotFound(err):
 		return fmt.Errorf("read application %s: %w", p.cmd.Target.Name, err)
 	case err == nil && !p.req.Update:
-		p.problem("metadata.name", api.ProblemError, "there is an application %s in namespace %s already: choose another name, or change that one", p.cmd.Target.Name, p.cmd.Target.Namespace)
+		p.problem("metadata.name", api.ProblemError,
+			"there is an application %s in namespace %s already: choose another name, or change that one", p.cmd.Target.Name, p.cmd.Target.Namespace)
 	case err == nil:
 		if err := p.known(have); err != nil {
 			return err
@@ -173,7 +178,8 @@ func (p *preview) known(have *unstructured.Unstructured) error {
 		return fmt.Errorf("read application %s: %w; correct its fields", have.GetName(), err)
 	}
 	if got := p.existing.Spec.ProjectName(); p.req.Project != "" && got != p.req.Project {
-		return command.Refuse(agentapi.CodeConflict, "application %s has come to another project: read it again and repeat the change", have.GetName())
+		return command.Refuse(agentapi.CodeConflict,
+			"application %s has come to another project: read it again and repeat the change", have.GetName())
 	}
 	return nil
 }
@@ -225,7 +231,8 @@ func (p *preview) try(ctx context.Context, want map[string]any, d declared) erro
 			return fmt.Errorf("base: %w", err)
 		}
 	}
-	got, err := declare(ctx, in, want, base, judgedApply{agentapi.ObjectApply{Create: !p.req.Update, Update: p.req.Update, DryRun: true}, p.cmd.Judged, d})
+	got, err := declare(ctx, in, want, base,
+		judgedApply{agentapi.ObjectApply{Create: !p.req.Update, Update: p.req.Update, DryRun: true}, p.cmd.Judged, d})
 	if err == nil {
 		p.decode(got.Object, false)
 		return nil

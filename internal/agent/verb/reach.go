@@ -42,7 +42,10 @@ func (v *core) site(ctx context.Context, app *v1alpha1.Application) (*site, erro
 	if err != nil {
 		return nil, err
 	}
-	p := &site{app: app, instance: object.InstanceName(app.Namespace, app.Name, v.Namespace), d: d, who: who, cluster: d.Target.Live, engine: v.Engine}
+	p := &site{
+		app: app, instance: object.InstanceName(app.Namespace, app.Name, v.Namespace), d: d, who: who,
+		cluster: d.Target.Live, engine: v.Engine,
+	}
 	p.read, err = d.Client(place.Actor{})
 	return p, err
 }
@@ -202,8 +205,10 @@ func (p *site) find(ctx context.Context, ref api.ResourceRef) (*subject, error) 
 	if s.obj != nil {
 		// What an object is, and so whether it is shown, is decided by the object and never by what asks for it.
 		u := unstructured.Unstructured{Object: s.obj}
-		if gk := u.GroupVersionKind().GroupKind(); gk.Group != s.key.Group || gk.Kind != s.key.Kind || u.GetName() != s.key.Name || u.GetNamespace() != s.key.Namespace {
-			return nil, command.Refuse(agentapi.CodeInvalid, "the API server answers with another object than %s: correct group, version and kind", s.key)
+		if gk := u.GroupVersionKind().GroupKind(); gk.Group != s.key.Group || gk.Kind != s.key.Kind || u.GetName() != s.key.Name ||
+			u.GetNamespace() != s.key.Namespace {
+			return nil, command.Refuse(agentapi.CodeInvalid,
+				"the API server answers with another object than %s: correct group, version and kind", s.key)
 		}
 	}
 	root := s.key
@@ -230,7 +235,8 @@ func (p *site) own(ctx context.Context, ref api.ResourceRef) (*subject, error) {
 	case s.obj == nil:
 		return nil, command.Refuse(agentapi.CodeNotFound, "%s does not exist", s.key)
 	case !s.ours:
-		return nil, command.Refuse(agentapi.CodeForbidden, "%s does not belong to application %s; `slipway app tree %s` shows what does", s.key, p.app.Name, p.app.Name)
+		return nil, command.Refuse(agentapi.CodeForbidden, "%s does not belong to application %s; `slipway app tree %s` shows what does", s.key,
+			p.app.Name, p.app.Name)
 	}
 	return s, nil
 }

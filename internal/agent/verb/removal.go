@@ -12,7 +12,9 @@ import (
 )
 
 // foreseeRemoval adds to the answer of a dry run which objects would stay, and what a person would have to confirm.
-func (v *applications) foreseeRemoval(ctx context.Context, app *v1alpha1.Application, req api.DeleteApplicationRequest, answer any) (any, error) {
+func (v *applications) foreseeRemoval(ctx context.Context, app *v1alpha1.Application, req api.DeleteApplicationRequest,
+	answer any,
+) (any, error) {
 	out, ok := answer.(api.OperationAnswer)
 	if !ok || !req.Cascade {
 		return answer, nil

@@ -66,7 +66,8 @@ func (v *resources) resourceGet(ctx context.Context, cmd agentapi.Command, req q
 		}
 	}
 	if desired == nil && !s.ours {
-		return nil, command.Refuse(agentapi.CodeNotFound, "application %s has no %s; `slipway app tree %s` shows what it has", app.Name, s.key, app.Name)
+		return nil, command.Refuse(agentapi.CodeNotFound, "application %s has no %s; `slipway app tree %s` shows what it has",
+			app.Name, s.key, app.Name)
 	}
 	shownDesired, shownLive := inspect.ShownPair(desired, s.obj, v.mask())
 	if !s.ours && object.HoldsSecret(s.obj) {
@@ -95,7 +96,8 @@ func (v *resources) resourcePatch(ctx context.Context, cmd agentapi.Command, req
 		return nil, err
 	}
 	if _, own := kindNamed(s.key.GroupKind()); own {
-		return nil, command.Refuse(agentapi.CodeForbidden, "%s is not patched as an object of an application: it has a page, commands and permissions of its own", s.key)
+		return nil, command.Refuse(agentapi.CodeForbidden,
+			"%s is not patched as an object of an application: it has a page, commands and permissions of its own", s.key)
 	}
 	c, err := p.write()
 	if err != nil {
@@ -105,7 +107,8 @@ func (v *resources) resourcePatch(ctx context.Context, cmd agentapi.Command, req
 	if err != nil {
 		return nil, err
 	}
-	obj, err := s.on(c).Patch(ctx, s.key.Name, kind, patch, metav1.PatchOptions{FieldManager: live.Manager, DryRun: command.DryRun(req.DryRun)})
+	obj, err := s.on(c).Patch(ctx, s.key.Name, kind, patch,
+		metav1.PatchOptions{FieldManager: live.Manager, DryRun: command.DryRun(req.DryRun)})
 	if err != nil {
 		return nil, fmt.Errorf("patch %s: %w", s.key, err)
 	}
@@ -140,7 +143,8 @@ func quiet(key object.Key, err error) error {
 	if e := command.CodeOf(err); e != "" {
 		code = e
 	}
-	return command.Refuse(code, "the API server refuses a change of %s (its words are left out: they can quote the Secret); check type, data and stringData", key)
+	return command.Refuse(code,
+		"the API server refuses a change of %s (its words are left out: they can quote the Secret); check type, data and stringData", key)
 }
 
 func (v *resources) resourceDelete(ctx context.Context, cmd agentapi.Command, req api.ResourceDelete) (any, error) {
@@ -158,7 +162,10 @@ func (v *resources) resourceDelete(ctx context.Context, cmd agentapi.Command, re
 	}
 	u := unstructured.Unstructured{Object: s.obj}
 	how := metav1.DeletePropagationForeground
-	options := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(u.GetUID())), PropagationPolicy: &how, DryRun: command.DryRun(req.DryRun)}
+	options := metav1.DeleteOptions{
+		Preconditions: metav1.NewUIDPreconditions(string(u.GetUID())), PropagationPolicy: &how,
+		DryRun: command.DryRun(req.DryRun),
+	}
 	if req.Orphan {
 		how = metav1.DeletePropagationOrphan
 	}

@@ -103,7 +103,10 @@ func revisionsNamed(app *v1alpha1.Application) map[string]bool {
 
 // lookUpRevision looks a commit up in the repositories, one after the other.
 func lookUpRevision(ctx context.Context, repos []*gitsource.Repo, revision string, fetch bool) api.RevisionInfo {
-	out := api.RevisionInfo{Revision: object.Brief(object.Line(revision), maxCommitPerson), Reason: "it is not in the agent's copy of the application's repositories"}
+	out := api.RevisionInfo{
+		Revision: object.Brief(object.Line(revision), maxCommitPerson),
+		Reason:   "it is not in the agent's copy of the application's repositories",
+	}
 	if _, err := git.ParseID(revision); err != nil {
 		out.Reason = "it is no commit: give the whole id, 40 hexadecimal digits"
 		return out
@@ -139,7 +142,10 @@ func commitInfo(repo *gitsource.Repo, c *git.Commit) api.RevisionInfo {
 	id := c.ID.String()
 	out := api.RevisionInfo{
 		Revision: id, Known: true, RepoURL: repo.URL(), Date: c.Committer.When, Message: c.Message, WebURL: commitPage(repo.URL(), id),
-		Author: api.RevisionPerson{Name: object.Brief(object.Line(c.Author.Name), maxCommitPerson), Email: object.Brief(object.Line(c.Author.Email), maxCommitPerson)},
+		Author: api.RevisionPerson{
+			Name:  object.Brief(object.Line(c.Author.Name), maxCommitPerson),
+			Email: object.Brief(object.Line(c.Author.Email), maxCommitPerson),
+		},
 	}
 	if out.Date.Year() < 1 || out.Date.Year() > 9999 { // JSON has no such time
 		out.Date = time.Time{}

@@ -78,7 +78,8 @@ func (v *resources) terminal(ctx context.Context, cmd agentapi.Command, req term
 	}
 	var pod corev1.Pod
 	if sub.key.Group != "" || sub.key.Kind != "Pod" || runtime.DefaultUnstructuredConverter.FromUnstructured(sub.obj, &pod) != nil {
-		return command.Refuse(agentapi.CodeInvalid, "a terminal is opened in a Pod, not in %s; `slipway app tree %s` shows the pods", sub.key, p.app.Name)
+		return command.Refuse(agentapi.CodeInvalid,
+			"a terminal is opened in a Pod, not in %s; `slipway app tree %s` shows the pods", sub.key, p.app.Name)
 	}
 	container, err := runningContainer(&pod, req.Container)
 	if err != nil {
@@ -125,7 +126,9 @@ func runningContainer(pod *corev1.Pod, asked string) (string, error) {
 }
 
 // dialExec starts a command in a container, over a WebSocket. A terminal has one output for both of a command.
-func dialExec(ctx context.Context, config *rest.Config, pod *corev1.Pod, container string, command []string, tty bool) (*websocket.Conn, error) {
+func dialExec(ctx context.Context, config *rest.Config, pod *corev1.Pod, container string, command []string,
+	tty bool,
+) (*websocket.Conn, error) {
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("read address of the cluster: %w", err)
@@ -181,7 +184,8 @@ func answered(resp *http.Response, err error) error {
 	if strict.Decode(raw, &status, strict.Foreign) == nil && status.Kind == "Status" {
 		return &apierrors.StatusError{ErrStatus: status}
 	}
-	return command.Refuse(agentapi.CodeUnreachable, "the API server answers with %s; it must let WebSockets through", outward.Status(resp.StatusCode))
+	return command.Refuse(agentapi.CodeUnreachable, "the API server answers with %s; it must let WebSockets through",
+		outward.Status(resp.StatusCode))
 }
 
 // headersOf are the headers by which a configuration authenticates.

@@ -50,10 +50,12 @@ func (p *preview) checkSource(field string, src *v1alpha1.ApplicationSource) {
 		p.problem(field+".repoURL", api.ProblemError, "it is empty: set the repository to deploy from")
 		return
 	case (src.Chart != "" || strings.HasPrefix(src.RepoURL, "oci://")) && p.v.ReadBy == agentapi.EngineArgoCD:
-		p.problem(field+".repoURL", api.ProblemError, "Argo CD deploys charts and artifacts from registries, but no preview shows them: a preview reads Git only")
+		p.problem(field+".repoURL", api.ProblemError,
+			"Argo CD deploys charts and artifacts from registries, but no preview shows them: a preview reads Git only")
 		return
 	case src.Chart != "" || strings.HasPrefix(src.RepoURL, "oci://"):
-		p.problem(field+".repoURL", api.ProblemError, "charts and artifacts from registries are not supported by this version: vendor the chart in Git")
+		p.problem(field+".repoURL", api.ProblemError,
+			"charts and artifacts from registries are not supported by this version: vendor the chart in Git")
 		return
 	}
 	if len(src.RepoURL) > setting.MaxAddress {
@@ -61,7 +63,8 @@ func (p *preview) checkSource(field string, src *v1alpha1.ApplicationSource) {
 	} else if _, inside, err := git.ParseRemote(src.RepoURL, false); err != nil {
 		p.problem(field+".repoURL", api.ProblemError, "%v", err)
 	} else if inside.Password != "" {
-		p.problem(field+".repoURL", api.ProblemWarning, "it contains a user or a password, which every reader of the resource sees: keep them in a repository setting of the agent")
+		p.problem(field+".repoURL", api.ProblemWarning,
+			"it contains a user or a password, which every reader of the resource sees: keep them in a repository setting of the agent")
 	}
 	if _, err := render.CleanPath(src.Path); err != nil {
 		p.problem(field+".path", api.ProblemError, "%v", err)
@@ -73,7 +76,8 @@ func (p *preview) checkSource(field string, src *v1alpha1.ApplicationSource) {
 		}
 	}
 	if blocks > 1 {
-		p.problem(field, api.ProblemWarning, "there are options for more than one tool: those for %s count; remove the others", src.ExplicitType())
+		p.problem(field, api.ProblemWarning,
+			"there are options for more than one tool: those for %s count; remove the others", src.ExplicitType())
 	}
 	if src.Plugin != nil {
 		p.problem(field+".plugin", api.ProblemError, "plugins are not supported yet: %s", render.PluginAdvice(src.Plugin.Name))
@@ -105,7 +109,8 @@ func (p *preview) checkSources(ctx context.Context) error {
 		}
 		switch at, err := fetched.Tree.Stat(dir); {
 		case errors.Is(err, fs.ErrNotExist):
-			p.problem(field+".path", api.ProblemError, "%.300q does not exist at revision %.12s: correct the path, or push the directory", src.Path, fetched.Tree.Revision())
+			p.problem(field+".path", api.ProblemError, "%.300q does not exist at revision %.12s: correct the path, or push the directory", src.Path,
+				fetched.Tree.Revision())
 		case err != nil:
 			p.problem(field+".path", api.ProblemError, "%v", err)
 		case !at.IsDir():

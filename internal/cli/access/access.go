@@ -29,7 +29,9 @@ func newRoleCmd(common *connect.Common) *cobra.Command {
 		Header: []string{"BUILT IN", "PERMISSIONS"},
 		Row:    func(r *api.Role) []string { return []string{strconv.FormatBool(r.BuiltIn), join(r.Permissions)} },
 		Flags: func(flags *pflag.FlagSet) func(*api.Role, func(string) bool) error {
-			permissions := flags.StringSlice("permission", nil, "`permissions` of the role, which replace earlier ones: names, * for all, application_* for all of a type, *_view for a verb of every type")
+			permissions := flags.StringSlice("permission", nil,
+				"`permissions` of the role, which replace earlier ones: names, * for all, application_* for all of a type, "+
+					"*_view for a verb of every type")
 			return func(r *api.Role, given func(string) bool) error {
 				if given("permission") {
 					r.Permissions = split[api.Permission](*permissions)
@@ -60,7 +62,10 @@ func split[S ~string](list []string) []S {
 
 func newResourceGroupCmd(common *connect.Common) *cobra.Command {
 	n := &noun.Noun[api.ResourceGroup, *api.ResourceGroup]{
-		Use: "resourcegroup", Aliases: []string{"rg", "resourcegroups"}, Called: "resource group", Short: "Sets of objects to which a role applies",
+		Use: "resourcegroup", Aliases: []string{
+			"rg",
+			"resourcegroups",
+		}, Called: "resource group", Short: "Sets of objects to which a role applies",
 		Entities: (*client.Client).ResourceGroups, Name: "org.acme.shop-apps",
 		Header: []string{"TYPES", "OBJECTS"},
 		Row:    func(g *api.ResourceGroup) []string { return []string{join(g.Types), objectsText(g)} },
@@ -69,7 +74,8 @@ func newResourceGroupCmd(common *connect.Common) *cobra.Command {
 			all := flags.Bool("all", false, "all objects of these types")
 			ids := flags.StringSlice("id", nil, "`ids` of the objects, such as account.prod/argocd/shop")
 			// A selector has commas of its own.
-			selectors := flags.StringArray("match", nil, "`selector` of labels, such as team=shop,tier in (web, api); an object belongs to it when one of several matches")
+			selectors := flags.StringArray("match", nil,
+				"`selector` of labels, such as team=shop,tier in (web, api); an object belongs to it when one of several matches")
 			return func(g *api.ResourceGroup, given func(string) bool) error {
 				if given("type") {
 					g.Types = *types
@@ -98,7 +104,10 @@ func objectsText(g *api.ResourceGroup) string {
 
 func newBindCmd(common *connect.Common) *cobra.Command {
 	n := &noun.Noun[api.Binding, *api.Binding]{
-		Use: "bind", Aliases: []string{"binding", "bindings"}, Called: "binding", Short: "Bindings: roles of users, groups and service accounts at a scope",
+		Use: "bind", Aliases: []string{
+			"binding",
+			"bindings",
+		}, Called: "binding", Short: "Bindings: roles of users, groups and service accounts at a scope",
 		Entities: (*client.Client).Bindings, Name: "org.acme.developers",
 		Header: []string{"WHO", "ROLE", "OBJECTS"},
 		Row: func(b *api.Binding) []string {
@@ -186,10 +195,13 @@ func newCanCmd(common *connect.Common, verb, short string, exits bool) *cobra.Co
 	cmd := &cobra.Command{
 		Use:   verb + " [WHO] ACTION WHAT",
 		Short: short,
-		Long: short + ".\n\nWHO is the name or e-mail of a user, user:NAME, group:ID or serviceaccount:ID; left out it is you. ACTION is a permission, such as\n" +
-			"application_sync (`slipway access permissions` lists them). WHAT is the id of an object, such as account.prod/argocd/shop, or a scope:\n" +
+		Long: short + ".\n\nWHO is the name or e-mail of a user, user:NAME, group:ID or serviceaccount:ID; left out it is you. " +
+			"ACTION is a permission, such as\n" +
+			"application_sync (`slipway access permissions` lists them). WHAT is the id of an object, " +
+			"such as account.prod/argocd/shop, or a scope:\n" +
 			"account, org.ORG or project.ORG.PROJECT, for anything there.",
-		Example: fmt.Sprintf("  slipway access %s application_sync account.prod/argocd/shop\n  slipway access %s ada@example.org application_sync org.acme\n"+
+		Example: fmt.Sprintf("  slipway access %s application_sync account.prod/argocd/shop\n  slipway access %s ada@example.org "+
+			"application_sync org.acme\n"+
 			"  slipway access %s group:org.acme.developers application_exec project.acme.shop --label team=shop", verb, verb, verb),
 		Args: cobra.RangeArgs(2, 3),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -11,7 +11,8 @@ import (
 )
 
 // forms lists the ways to name a principal.
-const forms = "write the name or e-mail of a user, user:NAME, group:ID such as group:org.acme.developers, or serviceaccount:ID such as serviceaccount:org.acme.ci"
+const forms = "write the name or e-mail of a user, user:NAME, group:ID such as group:org.acme.developers, " +
+	"or serviceaccount:ID such as serviceaccount:org.acme.ci"
 
 // readWho reads user:NAME, group:ID, serviceaccount:ID and what is a user's, which needs no word in front.
 func readWho(text string) (api.Principal, error) {
@@ -73,5 +74,6 @@ func withEmail(all []api.User, address string) (api.Principal, error) {
 	case 1:
 		return api.Principal{Type: api.PrincipalUser, ID: ids[0]}, nil
 	}
-	return api.Principal{}, iostream.Usagef("%d users have the e-mail %s: write the name of one of them, %s", len(ids), address, strings.Join(ids[:min(len(ids), 10)], ", "))
+	return api.Principal{}, iostream.Usagef("%d users have the e-mail %s: write the name of one of them, %s", len(ids), address,
+		strings.Join(ids[:min(len(ids), 10)], ", "))
 }

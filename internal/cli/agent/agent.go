@@ -58,14 +58,19 @@ func agents() *noun.Noun[api.Agent, *api.Agent] {
 			if h := a.Hosted; h != nil && h.State != api.HostRunning {
 				message = strings.TrimSuffix(h.State+" on "+h.Cluster+": "+h.Message, ": ")
 			}
-			return []string{s.State, noun.Ago(s.Since, time.Now()), s.Version, cmp.Or(s.Engine, a.Engine, api.EngineSlipway), s.Kubernetes, fmt.Sprint(s.Pending), lag, message}
+			return []string{
+				s.State, noun.Ago(s.Since, time.Now()), s.Version, cmp.Or(s.Engine, a.Engine, api.EngineSlipway), s.Kubernetes,
+				fmt.Sprint(s.Pending), lag, message,
+			}
 		},
 		Flags: func(flags *pflag.FlagSet) func(*api.Agent, func(string) bool) error {
 			namespaced := flags.Bool("namespaced", false, "restrict the agent to its own namespace")
-			engine := flags.String("engine", "", "what the agent is installed for: `slipway|argocd`, its own engine, or an Argo CD that is in the cluster already and stays as it is")
+			engine := flags.String("engine", "",
+				"what the agent is installed for: `slipway|argocd`, its own engine, or an Argo CD that is in the cluster already and stays as it is")
 			autoCreate := flags.Bool("auto-create", false, "create services and environments for new applications that belong to none")
 			hosted := flags.Bool("hosted", false, "the server runs the agent beside itself; set at creation, and cannot be changed")
-			cluster := flags.String("cluster", "", "with --hosted: `name` of the cluster, as the operator of the server calls it (default the only one that you may use)")
+			cluster := flags.String("cluster", "",
+				"with --hosted: `name` of the cluster, as the operator of the server calls it (default the only one that you may use)")
 			return func(a *api.Agent, given func(string) bool) error {
 				if given("cluster") && !*hosted {
 					return iostream.Usagef("--cluster is for agents that the server runs: give --hosted too")
@@ -95,7 +100,8 @@ func agents() *noun.Noun[api.Agent, *api.Agent] {
 			}
 			return tell(ctx, common, s, made, "created")
 		},
-		Example: "  slipway agent create prod --label region=eu\n  slipway agent create project.acme.shop.edge --hosted --cluster edge\n  slipway agent create org.acme.edge --description 'the shop in Oslo'\n" +
+		Example: "  slipway agent create prod --label region=eu\n  slipway agent create project.acme.shop.edge --hosted --cluster edge\n  " +
+			"slipway agent create org.acme.edge --description 'the shop in Oslo'\n" +
 			"  slipway agent create beside --engine argocd    # for a cluster with an Argo CD, which stays as it is",
 	}
 }
@@ -107,7 +113,8 @@ func tell(ctx context.Context, common *connect.Common, s *connect.Server, made a
 			return common.Print(common.Output, made)
 		}
 		common.Sayf("agent %s %s. The server runs it on cluster %s; its applications are in namespace %s:\n"+
-			"slipway agent wait %s && slipway app list --agent %s -n %s", made.Agent.ID, did, h.Cluster, h.Namespace, made.Agent.ID, made.Agent.ID, h.Namespace)
+			"slipway agent wait %s && slipway app list --agent %s -n %s", made.Agent.ID, did, h.Cluster, h.Namespace, made.Agent.ID,
+			made.Agent.ID, h.Namespace)
 		return nil
 	}
 	made.Commands = joinCommands(ctx, common, s, made)
@@ -115,7 +122,8 @@ func tell(ctx context.Context, common *connect.Common, s *connect.Server, made a
 		return common.Print(common.Output, made)
 	}
 	common.Sayf("agent %s %s. Its cluster joins with the first command; KUBECONFIG is that of the cluster. Where no pods run, such as in a\n"+
-		"development cluster, the second one runs the agent by hand. One-time token, valid until %s:\n", made.Agent.ID, did, noun.Time(made.ExpiresAt))
+		"development cluster, the second one runs the agent by hand. One-time token, valid until %s:\n", made.Agent.ID, did,
+		noun.Time(made.ExpiresAt))
 	if s.Name.CA != "" {
 		common.Sayf("ca.pem stands for a copy of the file that --ca-file named at `slipway login`; the first command uses it automatically.\n")
 	}
@@ -155,7 +163,8 @@ func joinCommands(ctx context.Context, common *connect.Common, s *connect.Server
 
 func newRegisterCmd(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent]) *cobra.Command {
 	return &cobra.Command{
-		Use: "register ID", Short: "Create a new registration token; the agent's present key is valid until the token is used", Args: cobra.ExactArgs(1),
+		Use: "register ID", Short: "Create a new registration token; the agent's present key is valid until the token is used",
+		Args:    cobra.ExactArgs(1),
 		Example: "  slipway agent register account.prod", ValidArgsFunction: n.Complete(common),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := common.MustServer()
@@ -184,10 +193,13 @@ func idOf(arg string) string {
 }
 
 // simple is a verb with one agent and a reason.
-func simple(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent], verb, short, did string, do func(context.Context, *client.Client, string) error) *cobra.Command {
+func simple(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent], verb, short, did string, do func(context.Context, *client.Client,
+	string) error,
+) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
-		Use: verb + " ID", Short: short, Args: cobra.ExactArgs(1), Example: "  slipway agent " + verb + " account.prod --reason 'laptop was stolen'",
+		Use: verb + " ID", Short: short, Args: cobra.ExactArgs(1), Example: "  slipway agent " + verb +
+			" account.prod --reason 'laptop was stolen'",
 		ValidArgsFunction: n.Complete(common),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := common.MustServer()
@@ -229,7 +241,10 @@ func newCommandsCmd(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent])
 			if err != nil {
 				return s.Explain(err)
 			}
-			return noun.PrintList(common, page.Items, []string{"ID", "TIME", "WHO", "WHAT", "OBJECT", "STATUS", "MESSAGE"}, func(c *api.Command) []string {
+			return noun.PrintList(common, page.Items, []string{
+				"ID", "TIME", "WHO", "WHAT", "OBJECT", "STATUS",
+				"MESSAGE",
+			}, func(c *api.Command) []string {
 				return []string{c.ID, noun.Time(c.CreatedAt), c.By.ID, c.Kind, c.Object.ID, c.Status, c.Message}
 			}, "it has received no commands")
 		},

@@ -41,8 +41,11 @@ func (o *installOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.PullSecret, "pull-secret", "", "`name` of the Secret with the registry's credentials")
 	flags.StringVar(&o.Proxy, "proxy", "", "`URL` of the proxy for what leaves the cluster")
 	flags.StringVar(&o.NoProxy, "no-proxy", "", "`hosts` that bypass the proxy, separated by commas")
-	flags.StringVar(&o.caFile, "ca-file", "", "PEM `file` with certificates that sign the server's, or those of a proxy that looks inside (default that of the login, or the server's own)")
-	flags.StringVar(&o.ExistingSecret, "existing-secret", "", "`name` of the Secret that holds the registration token (default "+tokenSecret+")")
+	flags.StringVar(&o.caFile, "ca-file", "",
+		"PEM `file` with certificates that sign the server's, or those of a proxy that looks inside (default that of the "+
+			"login, or the server's own)")
+	flags.StringVar(&o.ExistingSecret, "existing-secret",
+		"", "`name` of the Secret that holds the registration token (default "+tokenSecret+")")
 	flags.BoolVar(&o.SkipCRDs, "skip-crds", false, "keep the agent from installing custom resource definitions")
 }
 
@@ -70,9 +73,11 @@ func (o *installOptions) fetch(ctx context.Context) (*connect.Server, []byte, er
 func newManifestCmd(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent]) *cobra.Command {
 	o := installOptions{Common: common}
 	cmd := &cobra.Command{
-		Use: "manifest ID", Short: "Print what installs an agent: YAML for kubectl, or values for the Helm chart; never with a secret in it", Args: cobra.ExactArgs(1),
+		Use: "manifest ID", Short: "Print what installs an agent: YAML for kubectl, or values for the Helm chart; never with a secret in it",
+		Args: cobra.ExactArgs(1),
 		Example: "  slipway agent manifest account.prod | kubectl apply -f -\n" +
-			"  slipway agent manifest account.prod --helm --registry registry.example.org/mirror --proxy http://proxy.example.org:3128 > values.yaml",
+			"  slipway agent manifest account.prod --helm --registry registry.example.org/mirror --proxy " +
+			"http://proxy.example.org:3128 > values.yaml",
 		ValidArgsFunction: n.Complete(common),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.id = idOf(args[0])
@@ -92,10 +97,13 @@ func newManifestCmd(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent])
 func newInstallCmd(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent]) *cobra.Command {
 	o := installOptions{Common: common}
 	cmd := &cobra.Command{
-		Use: "install ID", Short: "Install an agent into the cluster of the kubeconfig: its manifest, and a Secret with the registration token", Args: cobra.ExactArgs(1),
-		Long: "Install an agent into the cluster of the kubeconfig, as `kubectl apply` of its manifest would, and put the registration token into\n" +
+		Use: "install ID", Short: "Install an agent into the cluster of the kubeconfig: its manifest, and a Secret with the registration token",
+		Args: cobra.ExactArgs(1),
+		Long: "Install an agent into the cluster of the kubeconfig, as `kubectl apply` of its manifest would, " +
+			"and put the registration token into\n" +
 			"a Secret. The token is that of --token-file or $" + tokenVariable + "; without one, a new one is made.",
-		Example:           "  slipway agent install account.prod --kubeconfig ~/.kube/prod\n  slipway agent install account.prod --kubeconfig ~/.kube/prod --dry-run",
+		Example: "  slipway agent install account.prod --kubeconfig ~/.kube/prod\n  slipway agent install account.prod " +
+			"--kubeconfig ~/.kube/prod --dry-run",
 		ValidArgsFunction: n.Complete(common),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.id = idOf(args[0])

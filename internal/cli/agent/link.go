@@ -15,11 +15,13 @@ func newLinkCmd(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent]) *co
 	var reason string
 	var dryRun bool
 	cmd := &cobra.Command{
-		Use: "link ID", Short: "Find services and environments for the applications of an agent that lack one, and make what is missing", Args: cobra.ExactArgs(1),
+		Use: "link ID", Short: "Find services and environments for the applications of an agent that lack one, and make what is missing",
+		Args: cobra.ExactArgs(1),
 		Long: "Link the applications of an agent that belong to no service or environment: to those that their labels name, otherwise to a\n" +
 			"service named like the application, without the name of an environment at its end (checkout-staging is service\n" +
 			"checkout in environment staging). The command creates what is missing; --dry-run only lists it.",
-		Example: "  slipway agent link account.prod --dry-run\n  slipway agent link account.prod --reason 'import of our Argo CD'", ValidArgsFunction: n.Complete(common),
+		Example:           "  slipway agent link account.prod --dry-run\n  slipway agent link account.prod --reason 'import of our Argo CD'",
+		ValidArgsFunction: n.Complete(common),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return linkRun(cmd.Context(), common, idOf(args[0]), reason, dryRun)
 		},

@@ -95,7 +95,8 @@ func (o *confirmOptions) show(q *operate.Question) error {
 		rows.Add(kindText(k.Group, k.Kind), objectText(k.Namespace, k.Name))
 	}
 	if q.Plan != "" && plan.Digest(q.Objects) != q.Plan {
-		o.Sayf("warning: the list is not exactly what plan %s deletes: some of it is kept or was found later; the message above is what counts", q.Plan)
+		o.Sayf("warning: the list is not exactly what plan %s deletes: some of it is kept or was found later; the message above is what counts",
+			q.Plan)
 	}
 	if rows.Len() == 0 {
 		return nil

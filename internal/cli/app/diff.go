@@ -139,11 +139,14 @@ type comparison struct {
 }
 
 // newComparison reads the ignore rules. Rules that are wrong, or that must not be read, are warned of and not in force.
-func newComparison(ctx context.Context, cluster *connect.Cluster, app *v1alpha1.Application, req api.DiffRequest) (*comparison, api.DiffAnswer, error) {
+func newComparison(ctx context.Context, cluster *connect.Cluster, app *v1alpha1.Application,
+	req api.DiffRequest,
+) (*comparison, api.DiffAnswer, error) {
 	var answer api.DiffAnswer
 	data, err := readSettings(ctx, cluster)
 	if apierrors.IsForbidden(err) {
-		answer.Warnings = append(answer.Warnings, "not allowed to read the ConfigMap "+configSettings+", so what it leaves out of differences is shown")
+		answer.Warnings = append(answer.Warnings,
+			"not allowed to read the ConfigMap "+configSettings+", so what it leaves out of differences is shown")
 	} else if err != nil {
 		return nil, answer, connect.Explain(fmt.Errorf("read ConfigMap %s: %w", configSettings, err))
 	}
@@ -180,7 +183,8 @@ func readSettings(ctx context.Context, cluster *connect.Cluster) (map[string]str
 // compare tries every wanted object out, and adds those of the Application that are not wanted any more.
 func (c *comparison) compare(ctx context.Context, wanted []object.Manifest) ([]inspect.Change, error) {
 	wanted = slices.DeleteFunc(slices.Clone(wanted), func(m object.Manifest) bool { return c.leaves(m.Key.GroupKind()) })
-	extra := slices.DeleteFunc(inspect.Extra(c.app, wanted), func(r v1alpha1.ResourceStatus) bool { return c.leaves(inspect.KeyOf(&r).GroupKind()) })
+	extra := slices.DeleteFunc(inspect.Extra(c.app, wanted),
+		func(r v1alpha1.ResourceStatus) bool { return c.leaves(inspect.KeyOf(&r).GroupKind()) })
 	found := make([]*inspect.Change, len(wanted)+len(extra))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readers)
@@ -240,7 +244,10 @@ func (c *comparison) tryOut(ctx context.Context, m object.Manifest) (*inspect.Ch
 	answer, err := client.Apply(ctx, m.Key.Name, &unstructured.Unstructured{Object: want},
 		metav1.ApplyOptions{FieldManager: connect.Manager, Force: true, DryRun: []string{metav1.DryRunAll}})
 	if err != nil && m.Key.Group == "" && m.Key.Kind == "Secret" && ctx.Err() == nil {
-		return &inspect.Change{Key: m.Key, Refused: "the API server refuses it (its words are left out: they can quote the Secret); check type, data and stringData"}, nil
+		return &inspect.Change{
+			Key:     m.Key,
+			Refused: "the API server refuses it (its words are left out: they can quote the Secret); check type, data and stringData",
+		}, nil
 	}
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) {
 		return &inspect.Change{Key: m.Key, Refused: err.Error()}, nil // one object must not hide the others

@@ -115,7 +115,10 @@ func readDrift(ctx context.Context, common *connect.Common, name string) (api.Di
 func drifted(list []api.ObjectDiff) []driftedObject {
 	out := make([]driftedObject, 0, len(list))
 	for _, c := range list {
-		d := driftedObject{Group: c.Group, Kind: c.Kind, Namespace: c.Namespace, Name: c.Name, Missing: c.Verb == string(diff.Create), Error: c.Error, Allowed: c.Allowed}
+		d := driftedObject{
+			Group: c.Group, Kind: c.Kind, Namespace: c.Namespace, Name: c.Name, Missing: c.Verb == string(diff.Create),
+			Error: c.Error, Allowed: c.Allowed,
+		}
 		for _, f := range c.Fields {
 			field := driftedField{Path: f.Path}
 			if f.Manager != "" {

@@ -37,7 +37,8 @@ func newExecCmd(common *connect.Common) *cobra.Command {
 			"application_exec and an agent that allows it (its default policy does not). The audit log records it.\n" +
 			"With a terminal here it has one there. In a pipe, input and output are bytes as they are, and the end of the input is\n" +
 			"that of the command's. The exit code is that of the command.",
-		Example: "  slipway app exec web Pod:shop/web-5d9c7b6d4f-x2x9z\n  slipway app exec web web-5d9c7b6d4f-x2x9z -c proxy -- cat /etc/hosts\n" +
+		Example: "  slipway app exec web Pod:shop/web-5d9c7b6d4f-x2x9z\n  slipway app exec web web-5d9c7b6d4f-x2x9z " +
+			"-c proxy -- cat /etc/hosts\n" +
 			"  slipway app exec web web-5d9c7b6d4f-x2x9z -- sh -c 'cat > /tmp/in' < in",
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -113,7 +114,8 @@ func show(ctx context.Context, out io.Writer, terminal *client.Terminal) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, io.EOF):
-			return errors.New("the connection ended before the command: whether it goes on is not known; look at the pod, and at `slipway agent list`")
+			return errors.New("the connection ended before the command: whether it goes on is not known; look at the pod, " +
+				"and at `slipway agent list`")
 		case err != nil:
 			return err
 		}

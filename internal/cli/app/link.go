@@ -23,9 +23,11 @@ func newLinkCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "link NAME", Short: "Link an application to a service and an environment; without flags, show the links", Args: cobra.ExactArgs(1),
 		Long: "Link an application to a service and an environment of the server, by id or name. Labels of the Application\n" +
-			"(" + api.LabelService + ", " + api.LabelEnvironment + ") count before a link, and a link before the environment of the application's cluster.\n" +
+			"(" + api.LabelService + ", " + api.LabelEnvironment +
+			") count before a link, and a link before the environment of the application's cluster.\n" +
 			"A link stays when the application is deleted and recreated. Without both flags, the effective links are shown.",
-		Example: "  slipway app link checkout --service checkout --environment production\n  slipway app link checkout\n  slipway app link checkout --remove",
+		Example: "  slipway app link checkout --service checkout --environment production\n  slipway app link checkout\n  slipway " +
+			"app link checkout --remove",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name, o.given = args[0], cmd.Flags().Changed("service") || cmd.Flags().Changed("environment")
 			return linkRun(cmd.Context(), o)
@@ -84,7 +86,10 @@ func linkRun(ctx context.Context, o linkOptions) error {
 		return s.Explain(err)
 	}
 	if o.Output == iostream.Table {
-		for _, note := range []struct{ what, want, got string }{{"service", link.Service, now.Service}, {"environment", link.Environment, now.Environment}} {
+		for _, note := range []struct{ what, want, got string }{
+			{"service", link.Service, now.Service},
+			{"environment", link.Environment, now.Environment},
+		} {
 			if note.want != "" && note.want != note.got {
 				o.Sayf("its label sets %s %s, which takes precedence over the link", note.what, note.got)
 			}

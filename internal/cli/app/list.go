@@ -35,7 +35,8 @@ func newListCmd(common *connect.Common) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return listRun(cmd.Context(), o) },
 	}
 	cmd.Flags().StringVarP(&o.selector, "selector", "l", "", "only applications with these `labels`, for example team=shop")
-	cmd.Flags().StringVarP(&o.project, "project", "p", "", "only applications of this `AppProject`; those of a project of a server: slipway fleet list --scope")
+	cmd.Flags().StringVarP(&o.project, "project", "p", "",
+		"only applications of this `AppProject`; those of a project of a server: slipway fleet list --scope")
 	return cmd
 }
 

@@ -172,7 +172,9 @@ func ownKey(app *v1alpha1.Application, ref api.ResourceRef) object.Key {
 }
 
 // podsBelow reads the pods that belong to objects of an application.
-func podsBelow(ctx context.Context, cluster *connect.Cluster, core typedcorev1.CoreV1Interface, resources []v1alpha1.ResourceStatus, of string, owners ...object.Key) ([]corev1.Pod, error) {
+func podsBelow(ctx context.Context, cluster *connect.Cluster, core typedcorev1.CoreV1Interface, resources []v1alpha1.ResourceStatus,
+	of string, owners ...object.Key,
+) ([]corev1.Pod, error) {
 	roots, _, err := family.Read(ctx, cluster, resources)
 	if err != nil {
 		return nil, err

@@ -128,7 +128,8 @@ func inCluster(app *v1alpha1.Application) error {
 	if d.Server == v1alpha1.InClusterServer || d.Name == v1alpha1.InClusterName || d.Server == "" && d.Name == "" {
 		return nil
 	}
-	return fmt.Errorf("application %s deploys to another cluster (%s), whose objects this command cannot read; `slipway app get %s` shows their status",
+	return fmt.Errorf("application %s deploys to another cluster (%s), whose objects this command cannot read; "+
+		"`slipway app get %s` shows their status",
 		app.Name, destination(d), app.Name)
 }
 

@@ -22,7 +22,8 @@ func served(ctx context.Context, common *connect.Common, name string) (*connect.
 		return nil, client.Application{}, err
 	}
 	if server == nil {
-		return nil, client.Application{}, iostream.NotLoggedInf("this goes through a server: sign in with `slipway login URL`, or give --server (KUBECONFIG and --kubeconfig are a cluster); kubectl does it without one")
+		return nil, client.Application{}, iostream.NotLoggedInf("this goes through a server: sign in with `slipway login URL`, " +
+			"or give --server (KUBECONFIG and --kubeconfig are a cluster); kubectl does it without one")
 	}
 	app, err := server.Application(ctx, name)
 	return server, app, err
@@ -58,8 +59,10 @@ func place(ctx context.Context, server *connect.Server, name string, ref *api.Re
 
 func newEventsCmd(common *connect.Common) *cobra.Command {
 	return &cobra.Command{
-		Use: "events NAME [OBJECT]", Short: "List the Kubernetes Events of an application itself or of an object, through a server", Args: cobra.RangeArgs(1, 2),
-		Example:           "  slipway app events web\n  slipway app events web apps/Deployment:web\n  slipway app events web Pod:shop/web-5d9c7b6d4f-x2x9z -o json",
+		Use: "events NAME [OBJECT]", Short: "List the Kubernetes Events of an application itself or of an object, through a server",
+		Args: cobra.RangeArgs(1, 2),
+		Example: "  slipway app events web\n  slipway app events web apps/Deployment:web\n  slipway app events web " +
+			"Pod:shop/web-5d9c7b6d4f-x2x9z -o json",
 		ValidArgsFunction: completeObjects(common),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			do := onObject
@@ -71,7 +74,10 @@ func newEventsCmd(common *connect.Common) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return noun.PrintList(common, found.Events, []string{"LAST", "TYPE", "REASON", "COUNT", "FROM", "MESSAGE"}, func(e *api.ResourceEvent) []string {
+				return noun.PrintList(common, found.Events, []string{
+					"LAST", "TYPE", "REASON", "COUNT", "FROM",
+					"MESSAGE",
+				}, func(e *api.ResourceEvent) []string {
 					return []string{noun.Time(e.Last), e.Type, e.Reason, fmt.Sprint(e.Count), e.Source, e.Message}
 				}, "no events")
 			})
@@ -80,7 +86,9 @@ func newEventsCmd(common *connect.Common) *cobra.Command {
 }
 
 // onItself does something with the Application itself.
-func onItself(ctx context.Context, common *connect.Common, args []string, do func(context.Context, client.Application, api.ResourceRef) error) error {
+func onItself(ctx context.Context, common *connect.Common, args []string, do func(context.Context, client.Application,
+	api.ResourceRef) error,
+) error {
 	server, app, err := served(ctx, common, args[0])
 	if err != nil {
 		return err
@@ -95,7 +103,9 @@ func onItself(ctx context.Context, common *connect.Common, args []string, do fun
 }
 
 // onObject does something with one object of an application at a server.
-func onObject(ctx context.Context, common *connect.Common, args []string, do func(context.Context, client.Application, api.ResourceRef) error) error {
+func onObject(ctx context.Context, common *connect.Common, args []string, do func(context.Context, client.Application,
+	api.ResourceRef) error,
+) error {
 	ref, err := refOf(args[1])
 	if err != nil {
 		return err

@@ -45,17 +45,21 @@ type retryFlags struct {
 }
 
 func (f *requestFlags) addFlags(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.revisions, "revision", nil, "`commit`, tag or branch to sync to, instead of the target revision; with several sources, one for each in their order")
+	flags.StringArrayVar(&f.revisions, "revision", nil,
+		"`commit`, tag or branch to sync to, instead of the target revision; with several sources, one for each in their order")
 	flags.BoolVar(&f.prune, "prune", false, "delete objects that are no longer wanted")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only test the changes against the API server")
 	flags.BoolVar(&f.force, "force", false, "recreate objects that cannot be changed in place")
 	flags.BoolVar(&f.replace, "replace", false, "replace objects instead of merging into them (sync option Replace=true)")
-	flags.BoolVar(&f.server, "server-side", false, "use server-side apply, even if the application does not (sync option ServerSideApply=true)")
+	flags.BoolVar(&f.server, "server-side", false,
+		"use server-side apply, even if the application does not (sync option ServerSideApply=true)")
 	flags.BoolVar(&f.applyOnly, "apply-only", false, "run no hooks")
 	flags.StringArrayVar(&f.resources, "resource", nil, "only this `[GROUP/]KIND:[NAMESPACE/]NAME`, without hooks; repeat for several")
-	flags.StringArrayVar(&f.labels, "label", nil, "only objects with these `labels`, for example tier=web, without hooks; all of several must match")
+	flags.StringArrayVar(&f.labels, "label", nil,
+		"only objects with these `labels`, for example tier=web, without hooks; all of several must match")
 	flags.StringArrayVar(&f.options, "sync-option", nil, "`Name=value` to use for this sync in place of the application's own options")
-	flags.StringArrayVar(&f.local, "local", nil, "`[URL=]DIR`: sync what the files of a local directory render to, instead of Git; automated sync must be off")
+	flags.StringArrayVar(&f.local, "local", nil,
+		"`[URL=]DIR`: sync what the files of a local directory render to, instead of Git; automated sync must be off")
 	flags.StringVar(&f.reason, "reason", "", "reason, for later readers")
 	flags.Int64Var(&f.retry.limit, "retry-limit", 0, "how often to try again after a failure; below 0 without end")
 	flags.DurationVar(&f.retry.duration, "retry-backoff-duration", 0, "wait before the first further attempt (default 5s)")
@@ -171,7 +175,9 @@ func (f *requestFlags) atCluster(ctx context.Context, common *connect.Common, na
 }
 
 // labelled gives the objects among which labels choose: those that are wanted, and those that would be pruned.
-func (f *requestFlags) labelled(ctx context.Context, common *connect.Common, cluster *connect.Cluster, app *v1alpha1.Application) ([]object.Manifest, error) {
+func (f *requestFlags) labelled(ctx context.Context, common *connect.Common, cluster *connect.Cluster,
+	app *v1alpha1.Application,
+) ([]object.Manifest, error) {
 	if err := inCluster(app); err != nil {
 		return nil, err
 	}

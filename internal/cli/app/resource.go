@@ -97,7 +97,9 @@ func newResourceGetCmd(common *connect.Common) *cobra.Command {
 	var desired bool
 	cmd := &cobra.Command{
 		Use: "get NAME OBJECT", Short: "Print an object as it is in the cluster; values of Secrets are masked", Args: cobra.ExactArgs(2),
-		Example: "  slipway app resource get web apps/Deployment:web\n  slipway app resource get web ConfigMap:shop/settings --desired -o json", ValidArgsFunction: completeObjects(common),
+		Example: "  slipway app resource get web apps/Deployment:web\n  slipway app resource get web " +
+			"ConfigMap:shop/settings --desired -o json",
+		ValidArgsFunction: completeObjects(common),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return onObject(cmd.Context(), common, args, func(ctx context.Context, app client.Application, ref api.ResourceRef) error {
 				found, err := app.Resource(ctx, ref)
@@ -109,7 +111,8 @@ func newResourceGetCmd(common *connect.Common) *cobra.Command {
 					raw, missing = found.Desired, "is not wanted"
 				}
 				if len(raw) == 0 || string(raw) == "null" {
-					return fmt.Errorf("%s %s %s; `slipway app tree %s` lists what there is", ref.Kind, objectText(ref.Namespace, ref.Name), missing, args[0])
+					return fmt.Errorf("%s %s %s; `slipway app tree %s` lists what there is", ref.Kind,
+						objectText(ref.Namespace, ref.Name), missing, args[0])
 				}
 				format := common.Output
 				if format == iostream.Table {
@@ -195,7 +198,8 @@ func newResourceDeleteCmd(common *connect.Common) *cobra.Command {
 	var req api.ResourceDelete
 	cmd := &cobra.Command{
 		Use: "delete NAME OBJECT", Short: "Delete an object in the cluster; the next sync creates objects of Git again", Args: cobra.ExactArgs(2),
-		Example: "  slipway app resource delete web Pod:shop/web-5d9c7b6d4f-x2x9z --reason 'it hangs'", ValidArgsFunction: completeObjects(common),
+		Example:           "  slipway app resource delete web Pod:shop/web-5d9c7b6d4f-x2x9z --reason 'it hangs'",
+		ValidArgsFunction: completeObjects(common),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return onObject(cmd.Context(), common, args, func(ctx context.Context, app client.Application, ref api.ResourceRef) error {
 				req.Resource = ref

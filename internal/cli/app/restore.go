@@ -86,7 +86,8 @@ func restoreRun(ctx context.Context, o restoreOptions) error {
 		}
 		sayWarnings(o.Common, answer.Warnings)
 		for _, r := range answer.Objects {
-			o.Sayf("%s: would bring back %s %s from deployment %d", o.name, kindText(r.Group, r.Kind), objectText(r.Namespace, r.Name), numberOf(r.Deployment))
+			o.Sayf("%s: would bring back %s %s from deployment %d", o.name, kindText(r.Group, r.Kind), objectText(r.Namespace, r.Name),
+				numberOf(r.Deployment))
 		}
 		if len(answer.Objects) == 0 {
 			o.Sayf("%s: %s", o.name, answer.Message)
@@ -120,7 +121,9 @@ func (o *restoreOptions) atCluster(ctx context.Context, req api.RestoreRequest) 
 
 // past renders the deployments of the history, the newest first, or the one that is asked for. One that cannot be
 // rendered any more is left out, with a warning.
-func (o *restoreOptions) past(ctx context.Context, cluster *connect.Cluster, app *v1alpha1.Application, from *int64) ([]operate.Version, error) {
+func (o *restoreOptions) past(ctx context.Context, cluster *connect.Cluster, app *v1alpha1.Application,
+	from *int64,
+) ([]operate.Version, error) {
 	entries, err := operate.Past(app, from)
 	if err != nil {
 		return nil, err
@@ -169,7 +172,10 @@ func (o *restoreOptions) print(app *v1alpha1.Application, list []api.OperationOb
 	if o.Output != iostream.Table {
 		items := make([]any, 0, len(list))
 		for _, r := range list {
-			items = append(items, map[string]any{"group": r.Group, "kind": r.Kind, "namespace": r.Namespace, "name": r.Name, "deployment": numberOf(r.Deployment)})
+			items = append(items, map[string]any{
+				"group": r.Group, "kind": r.Kind, "namespace": r.Namespace, "name": r.Name,
+				"deployment": numberOf(r.Deployment),
+			})
 		}
 		return o.Print(o.Output, map[string]any{"items": items})
 	}

@@ -56,7 +56,8 @@ func driftRevertRun(ctx context.Context, o driftRevertOptions) error {
 		}
 		for _, d := range list.Items {
 			if d.Error != "" {
-				o.Sayf("warning: %s %s cannot be compared, and is left as it is: %s", kindText(d.Group, d.Kind), objectText(d.Namespace, d.Name), d.Error)
+				o.Sayf("warning: %s %s cannot be compared, and is left as it is: %s", kindText(d.Group, d.Kind),
+					objectText(d.Namespace, d.Name), d.Error)
 				continue
 			}
 			drifted = append(drifted, object.Key{Group: d.Group, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name})

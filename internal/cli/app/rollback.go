@@ -36,8 +36,9 @@ func newRollbackCmd(common *connect.Common) *cobra.Command {
 			"present one. It works while automated sync is on: the application stays pinned there, and the present revision in Git is in\n" +
 			"quarantine, until a commit changes what the application renders, or until `slipway app unpin`.\n" +
 			"Exit code 3 when it is not over in time, or is held.",
-		Example: "  slipway app rollback web --reason 'orders are lost'\n  slipway app rollback web 3\n  slipway app rollback web --revision 1f2e3d4",
-		Args:    cobra.RangeArgs(1, 2),
+		Example: "  slipway app rollback web --reason 'orders are lost'\n  slipway app rollback web 3\n  slipway app " +
+			"rollback web --revision 1f2e3d4",
+		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
 			if len(args) > 1 {
@@ -46,7 +47,8 @@ func newRollbackCmd(common *connect.Common) *cobra.Command {
 			return rollbackRun(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().StringVar(&o.revision, "revision", "", "the newest deployment of this `commit`, instead of an id; a prefix of 7 or more will do")
+	cmd.Flags().StringVar(&o.revision, "revision", "",
+		"the newest deployment of this `commit`, instead of an id; a prefix of 7 or more will do")
 	cmd.Flags().StringVar(&o.reason, "reason", "", "reason, for later readers")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only print the deployment")
 	cmd.Flags().BoolVar(&o.async, "async", false, "do not wait until it is deployed")
@@ -75,7 +77,8 @@ func rollbackRun(ctx context.Context, o rollbackOptions) error {
 	}
 	if pin == nil {
 		pin = &v1alpha1.Pin{
-			ID: numberOf(answer.Deployment), Revisions: answer.Revisions, Reason: req.Reason, Quarantine: v1alpha1.Quarantine{Revisions: answer.Quarantine},
+			ID: numberOf(answer.Deployment), Revisions: answer.Revisions, Reason: req.Reason,
+			Quarantine: v1alpha1.Quarantine{Revisions: answer.Quarantine},
 		}
 	}
 	if o.Output != iostream.Table {

@@ -147,7 +147,8 @@ func (o *syncOptions) ask(ctx context.Context, site connect.Site, name string, e
 	for {
 		answer, err := e.ask(limited, site, name)
 		if err != nil && limited.Err() != nil && ctx.Err() == nil {
-			return answer, iostream.NotYetf("%s: its agent has not taken the request within %s, and may do so in the next minutes still; `slipway agent list` shows how agents are",
+			return answer, iostream.NotYetf("%s: its agent has not taken the request within %s, and may do so in the next minutes still; "+
+				"`slipway agent list` shows how agents are",
 				name, o.timeout)
 		}
 		if !busy(err) || o.async {

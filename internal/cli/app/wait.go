@@ -142,7 +142,9 @@ func atRevision(sync v1alpha1.SyncStatus, revision string) bool {
 
 // follow watches until seen says done for every name, and returns the Applications as they were then, in the order of
 // names without repetitions. When the time is over, the error says in what state the others are, with exit code 3.
-func follow(ctx context.Context, apps connect.Site, names []string, timeout time.Duration, seen connect.Seen) ([]connect.Application, error) {
+func follow(ctx context.Context, apps connect.Site, names []string, timeout time.Duration,
+	seen connect.Seen,
+) ([]connect.Application, error) {
 	limited := ctx
 	if timeout > 0 {
 		var cancel context.CancelFunc

@@ -39,8 +39,9 @@ func newWhyCmd(common *connect.Common) *cobra.Command {
 			"first thing that fails is named with what shows it. --logs adds the last lines of containers that fail: these may hold\n" +
 			"anything, and take the right to read logs. With -f the answer is made from a file that holds the Application, and its\n" +
 			"AppProject if sync windows matter; then no cluster is read. Exit code 1 when there is no such application.",
-		Example: "  slipway app why web\n  slipway app why web --logs\n  slipway app why web -o json\n  kubectl -n argocd get application web -o yaml | slipway app why -f -",
-		Args:    cobra.MaximumNArgs(1),
+		Example: "  slipway app why web\n  slipway app why web --logs\n  slipway app why web -o json\n  kubectl -n argocd get application web " +
+			"-o yaml | slipway app why -f -",
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				o.name = args[0]

@@ -157,7 +157,8 @@ func check(in io.Reader, head string) (api.AuditVerification, error) {
 		return api.AuditVerification{}, errors.New("it has no entries: write one with `slipway audit export`")
 	}
 	out := api.AuditVerification{OK: reached, Checked: v.Checked(), Head: v.Head().Hash}
-	out.Message = fmt.Sprintf("the chain of %d entries is whole, up to %d of %s", out.Checked, v.Head().ID, v.Head().At.UTC().Format("2006-01-02T15:04:05Z"))
+	out.Message = fmt.Sprintf("the chain of %d entries is whole, up to %d of %s", out.Checked, v.Head().ID,
+		v.Head().At.UTC().Format("2006-01-02T15:04:05Z"))
 	if before > 0 {
 		out.Message += fmt.Sprintf("; the %d entries before them are not in it", before)
 	}
@@ -178,7 +179,8 @@ func anchorOf(e api.AuditEntry) string {
 func broken(v *chain.Verifier, fault *chain.Fault) api.AuditVerification {
 	return api.AuditVerification{
 		Checked: v.Checked(), First: fault.ID, Head: v.Head().Hash,
-		Message: fault.Why + ": compare with an export or a backup from before; an export with filters other than --from and --to lacks entries as well",
+		Message: fault.Why + ": compare with an export or a backup from before; " +
+			"an export with filters other than --from and --to lacks entries as well",
 	}
 }
 
@@ -186,7 +188,8 @@ func broken(v *chain.Verifier, fault *chain.Fault) api.AuditVerification {
 func readEntry(line []byte) (api.AuditEntry, error) {
 	var e api.AuditEntry
 	if err := strict.Decode(line, &e, strict.Envelope); err != nil {
-		return e, fmt.Errorf("it is no entry of the audit: %w; an export is checked in JSON lines (--format jsonl), by a command line as new as the server", err)
+		return e, fmt.Errorf("it is no entry of the audit: %w; an export is checked in JSON lines (--format jsonl), "+
+			"by a command line as new as the server", err)
 	}
 	return e, nil
 }

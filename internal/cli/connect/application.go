@@ -89,7 +89,9 @@ func (a *Applications) Create(ctx context.Context, obj *unstructured.Unstructure
 
 // replace gives an Application the spec of obj, as `argocd app create --upsert` does. Labels, annotations and finalizers that
 // obj does not have stay.
-func (a *Applications) replace(ctx context.Context, obj *unstructured.Unstructured, dry []string) (made *unstructured.Unstructured, err error) {
+func (a *Applications) replace(ctx context.Context, obj *unstructured.Unstructured,
+	dry []string,
+) (made *unstructured.Unstructured, err error) {
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		have, err := a.client.Get(ctx, obj.GetName(), metav1.GetOptions{})
 		if err != nil {

@@ -48,11 +48,14 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	if namespace == "" {
 		namespace = "argocd"
 	}
-	flags.StringVar(&o.ServerName, "server", "", "`URL` of a server, or the name of a context that `slipway login` made ($SLIPWAY_SERVER; default the current context)")
+	flags.StringVar(&o.ServerName, "server", "",
+		"`URL` of a server, or the name of a context that `slipway login` made ($SLIPWAY_SERVER; default the current context)")
 	flags.StringVar(&o.Agent, "agent", "", "at a server: only this `agent`, and where to create things")
-	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "talk to a cluster without a server: kubeconfig `file` (default $KUBECONFIG, then ~/.kube/config)")
+	flags.StringVar(&o.Kubeconfig, "kubeconfig", "",
+		"talk to a cluster without a server: kubeconfig `file` (default $KUBECONFIG, then ~/.kube/config)")
 	flags.StringVar(&o.Context, "context", "", "`name` of the kubeconfig's context to use")
-	flags.StringVarP(&o.Namespace, "namespace", "n", namespace, "`namespace` of the Application resources ($SLIPWAY_NAMESPACE); at a server, new objects go into the namespace of their agent by default")
+	flags.StringVarP(&o.Namespace, "namespace", "n", namespace,
+		"`namespace` of the Application resources ($SLIPWAY_NAMESPACE); at a server, new objects go into the namespace of their agent by default")
 }
 
 // Cluster is a connection to one API server.
@@ -100,7 +103,10 @@ func connect(config *rest.Config, namespace string) (*Cluster, error) {
 		Dynamic:   client,
 		Discovery: cached,
 		Mapper:    restmapper.NewDeferredDiscoveryRESTMapper(cached),
-		Apps:      &Applications{client: client.Resource(v1alpha1.Resource(v1alpha1.ResourceApplications)).Namespace(namespace), namespace: namespace},
+		Apps: &Applications{
+			client:    client.Resource(v1alpha1.Resource(v1alpha1.ResourceApplications)).Namespace(namespace),
+			namespace: namespace,
+		},
 	}, nil
 }
 
@@ -114,7 +120,8 @@ func Explain(err error) error {
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("not allowed: %w; ask for the permission or use another --context", err)
 	case meta.IsNoMatchError(err):
-		return fmt.Errorf("%w; the cluster does not know this kind: give its group too, as in apps/Deployment, or install its CustomResourceDefinition first", err)
+		return fmt.Errorf("%w; the cluster does not know this kind: give its group too, as in apps/Deployment, "+
+			"or install its CustomResourceDefinition first", err)
 	}
 	return err
 }

@@ -81,7 +81,8 @@ func (s *Server) target(ctx context.Context, name string) (api.Target, error) {
 	})
 	switch len(all) {
 	case 0:
-		return api.Target{}, fmt.Errorf("there is no application %s at server %s, or you may not see it; `slipway app list` shows those that you see", name, s.Name.Server)
+		return api.Target{}, fmt.Errorf("there is no application %s at server %s, or you may not see it; "+
+			"`slipway app list` shows those that you see", name, s.Name.Server)
 	case 1:
 		return api.Target{Agent: all[0].Agent, Namespace: all[0].Namespace, Name: all[0].Name}, nil
 	}
@@ -90,7 +91,8 @@ func (s *Server) target(ctx context.Context, name string) (api.Target, error) {
 		ids = append(ids, a.ID)
 	}
 	slices.Sort(ids)
-	return api.Target{}, iostream.Usagef("there are %d applications %s: write one of %s", len(ids), name, strings.Join(ids[:min(len(ids), 10)], ", "))
+	return api.Target{}, iostream.Usagef("there are %d applications %s: write one of %s", len(ids), name,
+		strings.Join(ids[:min(len(ids), 10)], ", "))
 }
 
 // SplitName takes name, namespace/name or agent/namespace/name apart.
@@ -229,7 +231,8 @@ func (s *Server) TheAgent(ctx context.Context) (api.Agent, error) {
 	case len(all) == 1:
 		return all[0], nil
 	case len(all) == 0 && s.agent != "":
-		return api.Agent{}, fmt.Errorf("there is no agent %s at server %s, or you may not see it; `slipway agent list` shows those that you see", s.agent, s.Name.Server)
+		return api.Agent{}, fmt.Errorf("there is no agent %s at server %s, or you may not see it; `slipway agent list` shows those that you see",
+			s.agent, s.Name.Server)
 	case len(all) == 0:
 		return api.Agent{}, fmt.Errorf("server %s has no agent that you may see; make one with `slipway agent create NAME`", s.Name.Server)
 	}

@@ -105,7 +105,8 @@ func (c *Common) signedIn(contexts *remote.Contexts) (*Server, error) {
 		c.Sayf("warning: the certificate of %s is not checked (insecure): an attacker on the network can impersonate it", chosen.Server)
 	}
 	to = to.OnWait(func(cmd api.Command) {
-		c.Sayf("agent %s has not answered yet; waiting until %s. Ctrl-C ends the waiting, not the request; `slipway agent get %s` shows the state of the agent",
+		c.Sayf("agent %s has not answered yet; waiting until %s. Ctrl-C ends the waiting, not the request; "+
+			"`slipway agent get %s` shows the state of the agent",
 			cmd.Agent, cmd.Deadline.UTC().Format(time.RFC3339), cmd.Agent)
 	})
 	return &Server{Client: to, Name: chosen, agent: c.Agent}, nil

@@ -56,7 +56,8 @@ func applicationSet() *kind {
 	return &kind{
 		use: "appset", called: "application set", aliases: []string{"applicationset", "appsets"},
 		short: "ApplicationSets, which are kept and shown",
-		long: "ApplicationSets, in a namespace of a cluster or at a server. Slipway keeps and shows them, and generates no Applications from them\n" +
+		long: "ApplicationSets, in a namespace of a cluster or at a server. Slipway keeps and shows them, " +
+			"and generates no Applications from them\n" +
 			"yet: only the ApplicationSet controller of an Argo CD in the cluster does.",
 		kind: v1alpha1.KindApplicationSet, plural: v1alpha1.ResourceApplicationSets, objects: (*client.Client).ApplicationSets,
 		example: "shops", header: []string{"PROJECT", "GENERATORS", "APPLICATIONS"}, cascades: true,
@@ -177,7 +178,8 @@ func (k *kind) create(common *connect.Common) *cobra.Command {
 	o := createOptions{Common: common}
 	cmd := &cobra.Command{
 		Use: "create -f FILE", Short: "Create one from a manifest", Args: cobra.NoArgs,
-		Example: fmt.Sprintf("  slipway %s create -f %s.yaml\n  slipway %s create -f - --upsert --agent account.prod < %s.yaml", k.use, k.example, k.use, k.example),
+		Example: fmt.Sprintf("  slipway %s create -f %s.yaml\n  slipway %s create -f - --upsert --agent account.prod < %s.yaml", k.use,
+			k.example, k.use, k.example),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				o.name = args[0]
@@ -192,7 +194,8 @@ func (k *kind) create(common *connect.Common) *cobra.Command {
 	flags.StringVar(&o.reason, "reason", "", "reason, for the audit log of a server")
 	if k.flags != nil {
 		cmd.Use, cmd.Short, cmd.Args = "create NAME | -f FILE", "Create one from flags or from a manifest", cobra.MaximumNArgs(1)
-		cmd.Example = fmt.Sprintf("  slipway %s create %s --source-repo 'https://git.example.org/shop/*' --dest in-cluster,shop-*\n", k.use, k.example) + cmd.Example
+		cmd.Example = fmt.Sprintf("  slipway %s create %s --source-repo 'https://git.example.org/shop/*' --dest in-cluster,shop-*\n", k.use,
+			k.example) + cmd.Example
 		o.build = k.flags(flags)
 	}
 	return cmd
@@ -290,7 +293,8 @@ func (k *kind) remove(common *connect.Common) *cobra.Command {
 	o := removeOptions{Common: common}
 	cmd := &cobra.Command{
 		Use: "delete NAME...", Short: "Delete some", Args: cobra.MinimumNArgs(1), ValidArgsFunction: k.complete(common),
-		Example: fmt.Sprintf("  slipway %s delete %s\n  slipway %s delete account.old/argocd/%s --forget    # its agent is gone", k.use, k.example, k.use, k.example),
+		Example: fmt.Sprintf("  slipway %s delete %s\n  slipway %s delete account.old/argocd/%s --forget    # its agent is gone", k.use,
+			k.example, k.use, k.example),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.names = args
 			return k.removeRun(cmd.Context(), o)

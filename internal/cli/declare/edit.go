@@ -30,9 +30,11 @@ func (k *kind) edit(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "edit NAME", Short: "Change one in an editor, or from a file", Args: cobra.ExactArgs(1), ValidArgsFunction: k.complete(common),
 		Long: "Open the resource in $VISUAL, $EDITOR or vi, and write your changes. With -f, a file replaces the editor: it has\n" +
-			"to be what `slipway " + k.use + " get " + k.example + " -o yaml` printed, changed. Removed fields are deleted; a change by another user in the meantime\n" +
+			"to be what `slipway " + k.use + " get " + k.example +
+			" -o yaml` printed, changed. Removed fields are deleted; a change by another user in the meantime\n" +
 			"is an error, and nothing is lost.",
-		Example: fmt.Sprintf("  slipway %s edit %s\n  EDITOR=nano slipway %s edit %s --reason 'a new team'\n  slipway %s edit %s -f %s.yaml --dry-run",
+		Example: fmt.Sprintf("  slipway %s edit %s\n  EDITOR=nano slipway %s edit %s --reason 'a new team'\n  slipway %s edit "+
+			"%s -f %s.yaml --dry-run",
 			k.use, k.example, k.use, k.example, k.use, k.example, k.example),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
@@ -135,7 +137,8 @@ func (k *kind) write(ctx context.Context, o editOptions, place place, base found
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	if obj.GetName() != base.obj.GetName() {
-		return iostream.Usagef("%s is about %s, and this about %s: a name never changes; make another one with `slipway %s create`", file, obj.GetName(), base.obj.GetName(), k.use)
+		return iostream.Usagef("%s is about %s, and this about %s: a name never changes; make another one with `slipway %s create`", file,
+			obj.GetName(), base.obj.GetName(), k.use)
 	}
 	if v := obj.GetResourceVersion(); v != "" && v != base.obj.GetResourceVersion() {
 		return fmt.Errorf("%s %s was changed by another user since %s was made: read it again and repeat the change", k.called, o.name, file)

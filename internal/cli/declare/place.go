@@ -122,7 +122,9 @@ func dry(dryRun bool) []string {
 	return nil
 }
 
-func (c *clustered) create(ctx context.Context, obj *unstructured.Unstructured, upsert, dryRun bool, _ string) (*unstructured.Unstructured, error) {
+func (c *clustered) create(ctx context.Context, obj *unstructured.Unstructured, upsert, dryRun bool,
+	_ string,
+) (*unstructured.Unstructured, error) {
 	var made *unstructured.Unstructured
 	var err error
 	if upsert {
@@ -136,7 +138,9 @@ func (c *clustered) create(ctx context.Context, obj *unstructured.Unstructured, 
 	return plain(made).obj, nil
 }
 
-func (c *clustered) change(ctx context.Context, base found, obj *unstructured.Unstructured, dryRun bool, _ string) (*unstructured.Unstructured, error) {
+func (c *clustered) change(ctx context.Context, base found, obj *unstructured.Unstructured, dryRun bool,
+	_ string,
+) (*unstructured.Unstructured, error) {
 	whole := obj.DeepCopy()
 	whole.SetResourceVersion(base.obj.GetResourceVersion())
 	if status, ok := base.obj.Object["status"]; ok { // not every version of these kinds has it apart
@@ -191,7 +195,8 @@ func (c *clustered) explain(verb, name string, err error) error {
 	case err == nil:
 		return nil
 	case apierrors.IsNotFound(err) && name != "" && connect.Named(err, name):
-		return fmt.Errorf("%s %s does not exist in namespace %s; `slipway %s list -n %s` shows those that do", c.k.called, name, c.namespace, c.k.use, c.namespace)
+		return fmt.Errorf("%s %s does not exist in namespace %s; `slipway %s list -n %s` shows those that do", c.k.called, name, c.namespace,
+			c.k.use, c.namespace)
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("this cluster has no %s resources; install their CustomResourceDefinition first: %w", c.k.kind, err)
 	case apierrors.IsAlreadyExists(err):
@@ -258,7 +263,8 @@ func (s *served) get(ctx context.Context, name string) (found, error) {
 	})
 	switch len(all) {
 	case 0:
-		return found{}, fmt.Errorf("there is no %s %s at %s, or you may not see it; `slipway %s list` shows those that you see", s.k.called, name, s.name(), s.k.use)
+		return found{}, fmt.Errorf("there is no %s %s at %s, or you may not see it; `slipway %s list` shows those that you see", s.k.called,
+			name, s.name(), s.k.use)
 	case 1:
 		return all[0], nil
 	}
@@ -269,7 +275,9 @@ func (s *served) target(f *found) api.Target {
 	return api.Target{Agent: f.agent, Namespace: f.obj.GetNamespace(), Name: f.obj.GetName()}
 }
 
-func (s *served) create(ctx context.Context, obj *unstructured.Unstructured, upsert, dryRun bool, reason string) (*unstructured.Unstructured, error) {
+func (s *served) create(ctx context.Context, obj *unstructured.Unstructured, upsert, dryRun bool,
+	reason string,
+) (*unstructured.Unstructured, error) {
 	agent, err := s.server.TheAgent(ctx)
 	if err != nil {
 		return nil, err
@@ -297,7 +305,9 @@ func resultOf(raw json.RawMessage, sent *unstructured.Unstructured) *unstructure
 	return plain(out).obj
 }
 
-func (s *served) change(ctx context.Context, base found, obj *unstructured.Unstructured, dryRun bool, reason string) (*unstructured.Unstructured, error) {
+func (s *served) change(ctx context.Context, base found, obj *unstructured.Unstructured, dryRun bool,
+	reason string,
+) (*unstructured.Unstructured, error) {
 	whole := obj.DeepCopy()
 	whole.SetResourceVersion(base.obj.GetResourceVersion())
 	raw, err := whole.MarshalJSON()
@@ -320,7 +330,8 @@ func (s *served) remove(ctx context.Context, name string, o removeOptions) error
 	if err != nil {
 		return err
 	}
-	err = s.k.objects(s.server.Client.Because(o.reason)).Delete(ctx, s.target(&f), client.Removal{Force: o.force, Cascade: o.cascade, DryRun: o.dryRun})
+	err = s.k.objects(s.server.Client.Because(o.reason)).Delete(ctx, s.target(&f),
+		client.Removal{Force: o.force, Cascade: o.cascade, DryRun: o.dryRun})
 	return s.server.Explain(noun.Forceable(err, o.force || s.k.cascades))
 }
 

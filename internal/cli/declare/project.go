@@ -61,10 +61,14 @@ func applicationsOf(ctx context.Context, cluster *connect.Cluster, project strin
 
 func projectFlags(flags *pflag.FlagSet) build {
 	description := flags.String("description", "", "`text` that describes it")
-	sources := flags.StringArray("source-repo", nil, "`address` or pattern of repositories that may be read; repeat for several (default none)")
-	dests := flags.StringArray("dest", nil, "`CLUSTER,NAMESPACE`: name or address of a cluster, and namespace, or patterns of them; repeat for several (default none)")
-	namespaces := flags.StringArray("source-namespace", nil, "`namespace` or pattern of Applications elsewhere that may belong to it; repeat for several")
-	kinds := flags.StringArray("allow-cluster-resource", nil, "`[GROUP/]KIND` without a namespace that may be deployed, or a pattern; repeat for several (default none)")
+	sources := flags.StringArray("source-repo", nil,
+		"`address` or pattern of repositories that may be read; repeat for several (default none)")
+	dests := flags.StringArray("dest", nil,
+		"`CLUSTER,NAMESPACE`: name or address of a cluster, and namespace, or patterns of them; repeat for several (default none)")
+	namespaces := flags.StringArray("source-namespace", nil,
+		"`namespace` or pattern of Applications elsewhere that may belong to it; repeat for several")
+	kinds := flags.StringArray("allow-cluster-resource", nil,
+		"`[GROUP/]KIND` without a namespace that may be deployed, or a pattern; repeat for several (default none)")
 	return func(name string) (*unstructured.Unstructured, error) {
 		spec := map[string]any{}
 		put := func(field string, list []any) {
@@ -91,7 +95,8 @@ func projectFlags(flags *pflag.FlagSet) build {
 				group, kind = "", text
 			}
 			if kind == "" || strings.Contains(kind, "/") {
-				return nil, iostream.Usagef("--allow-cluster-resource %q is not [GROUP/]KIND, such as Namespace or rbac.authorization.k8s.io/ClusterRole", text)
+				return nil, iostream.Usagef("--allow-cluster-resource %q is not [GROUP/]KIND, "+
+					"such as Namespace or rbac.authorization.k8s.io/ClusterRole", text)
 			}
 			allowed = append(allowed, map[string]any{"group": group, "kind": kind})
 		}

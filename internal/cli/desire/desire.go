@@ -30,7 +30,9 @@ type Fetcher interface {
 
 // Render renders every source of app, in their order. revision, where not empty, takes the place of the target
 // revision of the first source.
-func Render(ctx context.Context, app *v1alpha1.Application, fetch Fetcher, revision string, cluster render.Capabilities) ([]object.Manifest, error) {
+func Render(ctx context.Context, app *v1alpha1.Application, fetch Fetcher, revision string,
+	cluster render.Capabilities,
+) ([]object.Manifest, error) {
 	sources := app.Spec.EffectiveSources()
 	if len(sources) == 0 {
 		return nil, fmt.Errorf("application %s has no source: set spec.source", app.Name)

@@ -43,10 +43,12 @@ func Capabilities(cluster *connect.Cluster) (render.Capabilities, error) {
 // are taken as they are. Of objects that come twice the last one counts; those that leave their name to the cluster are all
 // different.
 func Place(
-	ctx context.Context, app *v1alpha1.Application, objects []object.Manifest, mapper meta.RESTMapper, controllerNamespace string, tracking object.Tracking,
+	ctx context.Context, app *v1alpha1.Application, objects []object.Manifest, mapper meta.RESTMapper, controllerNamespace string,
+	tracking object.Tracking,
 ) ([]object.Manifest, error) {
 	ready := prepare.For{
-		App: app, Instance: object.InstanceName(app.Namespace, app.Name, controllerNamespace), Tracking: tracking, Defined: prepare.Defined(objects),
+		App: app, Instance: object.InstanceName(app.Namespace, app.Name,
+			controllerNamespace), Tracking: tracking, Defined: prepare.Defined(objects),
 		Namespaced: func(_ context.Context, kind object.Kind, version string) (bool, error) {
 			mapping, err := mapper.RESTMapping(schema.GroupKind{Group: kind.Group, Kind: kind.Kind}, version)
 			if meta.IsNoMatchError(err) {

@@ -25,7 +25,9 @@ const (
 )
 
 // Read reads the tree below resources, which are the roots. What may not be listed is left out and named in warnings.
-func Read(ctx context.Context, cluster *connect.Cluster, resources []v1alpha1.ResourceStatus) (roots []*api.TreeNode, warnings []string, err error) {
+func Read(ctx context.Context, cluster *connect.Cluster,
+	resources []v1alpha1.ResourceStatus,
+) (roots []*api.TreeNode, warnings []string, err error) {
 	found, warnings, err := list(ctx, cluster, inspect.Heirs(resources))
 	if err != nil {
 		return nil, nil, err

@@ -79,11 +79,13 @@ func newSyncCmd(common *connect.Common) *cobra.Command {
 	return newAskCmd(common, "sync", "Sync many applications", example, func(cmd *cobra.Command) func(*api.JobRequest) error {
 		var how api.SyncRequest
 		flags := cmd.Flags()
-		flags.StringArrayVar(&how.Revisions, "revision", nil, "`commit`, tag or branch to sync to, instead of the target revision; with several sources, one for each in their order")
+		flags.StringArrayVar(&how.Revisions, "revision", nil,
+			"`commit`, tag or branch to sync to, instead of the target revision; with several sources, one for each in their order")
 		flags.BoolVar(&how.Prune, "prune", false, "delete objects that are no longer wanted")
 		flags.BoolVar(&how.Force, "force", false, "recreate objects that cannot be changed in place")
 		flags.BoolVar(&how.Replace, "replace", false, "replace objects instead of merging into them (sync option Replace=true)")
-		flags.BoolVar(&how.ServerSide, "server-side", false, "use server-side apply, even if the application does not (sync option ServerSideApply=true)")
+		flags.BoolVar(&how.ServerSide, "server-side", false,
+			"use server-side apply, even if the application does not (sync option ServerSideApply=true)")
 		flags.BoolVar(&how.ApplyOnly, "apply-only", false, "run no hooks")
 		flags.StringArrayVar(&how.Options, "sync-option", nil, "`Name=value` to use for this sync in place of the applications' own options")
 		return func(r *api.JobRequest) error {
@@ -94,32 +96,36 @@ func newSyncCmd(common *connect.Common) *cobra.Command {
 }
 
 func newRefreshCmd(common *connect.Common) *cobra.Command {
-	example := "  slipway fleet refresh --agent prod\n  slipway fleet refresh --repo https://git.example.org/shop.git --hard --reason 'the chart was republished'"
-	return newAskCmd(common, "refresh", "Look at Git and the clusters again for many applications", example, func(cmd *cobra.Command) func(*api.JobRequest) error {
-		hard := cmd.Flags().Bool("hard", false, "use no cache: render again and compare every object at the API server")
-		return func(r *api.JobRequest) error {
-			r.Action = api.JobRefresh
-			if *hard {
-				r.Action = api.JobHardRefresh
+	example := "  slipway fleet refresh --agent prod\n  slipway fleet refresh --repo https://git.example.org/shop.git --hard --reason " +
+		"'the chart was republished'"
+	return newAskCmd(common, "refresh", "Look at Git and the clusters again for many applications",
+		example, func(cmd *cobra.Command) func(*api.JobRequest) error {
+			hard := cmd.Flags().Bool("hard", false, "use no cache: render again and compare every object at the API server")
+			return func(r *api.JobRequest) error {
+				r.Action = api.JobRefresh
+				if *hard {
+					r.Action = api.JobHardRefresh
+				}
+				return nil
 			}
-			return nil
-		}
-	})
+		})
 }
 
 func newRollbackCmd(common *connect.Common) *cobra.Command {
 	example := "  slipway fleet rollback --service checkout --type Production --reason 'orders are lost'\n" +
 		"  slipway fleet rollback --environment production --since 1h --revision 1f2e3d4 --dry-run"
-	return newAskCmd(common, "rollback", "Go back to an earlier deployment with many applications", example, func(cmd *cobra.Command) func(*api.JobRequest) error {
-		revision := cmd.Flags().String("revision", "", "to the newest deployment of this `commit` of each, instead of the one before the present one; a prefix of 7 or more will do")
-		return func(r *api.JobRequest) error {
-			r.Action = api.JobRollback
-			if *revision != "" {
-				r.Rollback = &api.RollbackRequest{Revision: *revision}
+	return newAskCmd(common, "rollback", "Go back to an earlier deployment with many applications",
+		example, func(cmd *cobra.Command) func(*api.JobRequest) error {
+			revision := cmd.Flags().String("revision", "",
+				"to the newest deployment of this `commit` of each, instead of the one before the present one; a prefix of 7 or more will do")
+			return func(r *api.JobRequest) error {
+				r.Action = api.JobRollback
+				if *revision != "" {
+					r.Rollback = &api.RollbackRequest{Revision: *revision}
+				}
+				return nil
 			}
-			return nil
-		}
-	})
+		})
 }
 
 // request is what is known without a server.
@@ -215,7 +221,8 @@ func printPlan(o *askOptions, plan *api.JobPlan) error {
 		return err
 	}
 	n := plan.Job.Counts
-	o.Sayf("%s of %s; nothing was changed", plan.Job.Request.Action, several(count(n.Waiting, "application"), some(n.Refused, "would be refused")))
+	o.Sayf("%s of %s; nothing was changed", plan.Job.Request.Action,
+		several(count(n.Waiting, "application"), some(n.Refused, "would be refused")))
 	if more := n.Total - int64(len(plan.Targets)); more > 0 {
 		o.Sayf("%d of them are not listed", more)
 	}

@@ -28,12 +28,14 @@ func newAttentionCmd(common *connect.Common) *cobra.Command {
 		Long: "List what needs attention, the worst first: applications whose source cannot be read or compared, degraded or missing ones,\n" +
 			"failed syncs, held syncs, agents that are away or not well, and applications that have been out of sync for more than an\n" +
 			"hour. Applications that were never deployed come last, apart from the others.",
-		Example: "  slipway fleet attention\n  slipway fleet attention --kind SourceError,SyncFailed --scope org.acme\n  slipway fleet attention --agent prod -o json",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return attentionRun(cmd.Context(), &o) },
+		Example: "  slipway fleet attention\n  slipway fleet attention --kind SourceError,SyncFailed --scope org.acme\n  slipway fleet " +
+			"attention --agent prod -o json",
+		RunE: func(cmd *cobra.Command, _ []string) error { return attentionRun(cmd.Context(), &o) },
 	}
 	cmd.Flags().StringVar(&o.scope, "scope", "", "only those of this `scope` or below it")
 	cmd.Flags().StringVar(&o.agent, "agent", "", "only this `agent` and its applications, by id or name")
-	cmd.Flags().StringSliceVar(&o.kinds, "kind", nil, "only `SourceError|Degraded|SyncFailed|Held|AgentAway|AgentDegraded|OutOfSync|NeverDeployed`; with commas, any of them")
+	cmd.Flags().StringSliceVar(&o.kinds, "kind", nil,
+		"only `SourceError|Degraded|SyncFailed|Held|AgentAway|AgentDegraded|OutOfSync|NeverDeployed`; with commas, any of them")
 	cmd.Flags().IntVar(&o.limit, "limit", 20, "how many rows at most, from 1 to 100; as many again of applications that were never deployed")
 	fixed(cmd, "kind", api.AttentionKinds()...)
 	return cmd

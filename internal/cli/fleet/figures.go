@@ -119,7 +119,10 @@ func doraRun(ctx context.Context, o *doraOptions) error {
 	if o.Output != iostream.Table {
 		return o.Print(o.Output, report)
 	}
-	rows := &iostream.Rows{Header: []string{"OF", "DEPLOYMENTS", "AUTOMATIC", "PER DAY", "LEAD TIME", "CHANGES", "FAILURES", "FAILURE RATE", "TIME TO RESTORE", "NOT RESTORED"}}
+	rows := &iostream.Rows{Header: []string{
+		"OF", "DEPLOYMENTS", "AUTOMATIC", "PER DAY", "LEAD TIME", "CHANGES", "FAILURES", "FAILURE RATE",
+		"TIME TO RESTORE", "NOT RESTORED",
+	}}
 	if o.series {
 		for _, p := range report.Series {
 			addDORA(rows, p.From.Format(time.DateOnly), &p.DORA)
@@ -141,7 +144,8 @@ func addDORA(rows *iostream.Rows, of string, d *api.DORA) {
 		rate = fmt.Sprintf("%.0f%%", *d.FailureRate*100)
 	}
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	rows.Add(of, number(d.Deployments), number(d.Automatic), fmt.Sprintf("%.2f", d.PerDay), seconds(d.LeadTime.P50), number(d.Changes), number(d.Failures), rate,
+	rows.Add(of, number(d.Deployments), number(d.Automatic), fmt.Sprintf("%.2f", d.PerDay), seconds(d.LeadTime.P50), number(d.Changes),
+		number(d.Failures), rate,
 		seconds(d.Restore.P50), number(d.Unrestored))
 }
 
@@ -175,7 +179,8 @@ type levelOptions struct {
 func newLevelsCmd(common *connect.Common) *cobra.Command {
 	o := levelOptions{measured: measured{Common: common}}
 	cmd := &cobra.Command{
-		Use: "slo", Aliases: []string{"service-levels"}, Short: "Show how long each stage of a delivery takes, for all and for each application", Args: cobra.NoArgs,
+		Use: "slo", Aliases: []string{"service-levels"},
+		Short: "Show how long each stage of a delivery takes, for all and for each application", Args: cobra.NoArgs,
 		Long: "Show how long first deployments of revisions took: from commit to detected by the agent, to rendered, to the last object\n" +
 			"applied, to healthy, and all of it. Each column has p50 / p99; json and yaml have p90 as well. The slowest applications come\n" +
 			"first.",
@@ -202,7 +207,10 @@ func levelsRun(ctx context.Context, o *levelOptions) error {
 	if o.Output != iostream.Table {
 		return o.Print(o.Output, found)
 	}
-	rows := &iostream.Rows{Header: []string{"APPLICATION", "DELIVERIES", "DETECTED P50/P99", "RENDERED P50/P99", "APPLIED P50/P99", "HEALTHY P50/P99", "WHOLE P50/P99"}}
+	rows := &iostream.Rows{Header: []string{
+		"APPLICATION", "DELIVERIES", "DETECTED P50/P99", "RENDERED P50/P99", "APPLIED P50/P99",
+		"HEALTHY P50/P99", "WHOLE P50/P99",
+	}}
 	addLevel(rows, "all", &found.All)
 	shown := found.Applications[:min(o.limit, len(found.Applications))]
 	for i := range shown {

@@ -46,7 +46,8 @@ func (o *choice) addFlags(common *connect.Common, cmd *cobra.Command, saved bool
 		flags.StringVar(&o.view, "view", "", "start from the saved filter of this `name`; other flags override it")
 	}
 	flags.StringVar(&o.Search, "search", "", "only applications with this `text` in name, namespace, repository or cluster")
-	flags.StringSliceVarP(&o.labels, "selector", "l", nil, "only those with this `label`, key=value or key; with commas, or repeated, all of them")
+	flags.StringSliceVarP(&o.labels, "selector", "l", nil,
+		"only those with this `label`, key=value or key; with commas, or repeated, all of them")
 	flags.StringVar(&o.scope, "scope", "", "only those of this `scope` or below it")
 	flags.StringVar(&o.Agent, "agent", "", "only those of this `agent`, by id or name")
 	flags.StringVar(&o.Cluster, "cluster", "", "only those that deploy to this `cluster`, by name or address")
@@ -60,8 +61,10 @@ func (o *choice) addFlags(common *connect.Common, cmd *cobra.Command, saved bool
 	flags.StringVar(&o.RepoURL, "repo", "", "only those with a source in this repository, by `URL`")
 	flags.StringSliceVar(&o.Sync, "sync", nil, "only `Synced|OutOfSync|Unknown`; with commas, any of them")
 	flags.StringSliceVar(&o.Health, "health", nil, "only `Healthy|Progressing|Degraded|Suspended|Missing|Unknown`; with commas, any of them")
-	flags.StringSliceVar(&o.Phase, "phase", nil, "only those whose last operation is `Running|Terminating|Succeeded|Failed|Error`; with commas, any of them")
-	flags.StringSliceVar(&o.Attention, "attention", nil, "only those that need attention: `SourceError|Degraded|SyncFailed|Held|OutOfSync|NeverDeployed`; with commas, any of them")
+	flags.StringSliceVar(&o.Phase, "phase", nil,
+		"only those whose last operation is `Running|Terminating|Succeeded|Failed|Error`; with commas, any of them")
+	flags.StringSliceVar(&o.Attention, "attention", nil,
+		"only those that need attention: `SourceError|Degraded|SyncFailed|Held|OutOfSync|NeverDeployed`; with commas, any of them")
 	flags.BoolVar(&o.Held, "held", false, "only those whose sync or deletion is held: by a sync window, or until a user confirms it")
 	flags.BoolVar(&o.Stale, "stale", false, "only those whose state may be out of date: their agent is away, or no longer reports them")
 	flags.StringVar(&o.DriftOlder, "drift-older", "", "only those that are out of sync for longer than this `time`: 90m, 36h, 7d")
@@ -96,7 +99,8 @@ func (o *choice) check() (err error) {
 		return err
 	}
 	err = cmp.Or(noun.OneOf("sync", syncs(), o.Sync...), noun.OneOf("health", healths(), o.Health...),
-		noun.OneOf("phase", phases(), o.Phase...), noun.OneOf("attention", api.ApplicationAttentionKinds(), o.Attention...), noun.OneOf("type", types(), o.FleetFilter.Type))
+		noun.OneOf("phase", phases(), o.Phase...), noun.OneOf("attention", api.ApplicationAttentionKinds(), o.Attention...),
+		noun.OneOf("type", types(), o.FleetFilter.Type))
 	if err != nil {
 		return err
 	}

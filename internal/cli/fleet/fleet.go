@@ -23,10 +23,12 @@ func NewCmds(common *connect.Common) []*cobra.Command {
 func newFleetCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "fleet", Short: "The applications of all agents: count, find and operate them together",
-		Example: "  slipway fleet attention\n  slipway fleet summary\n  slipway fleet list --health Degraded --environment org.acme.production\n" +
+		Example: "  slipway fleet attention\n  slipway fleet summary\n  slipway fleet list --health Degraded " +
+			"--environment org.acme.production\n" +
 			"  slipway fleet sync -l team=shop --sync OutOfSync --dry-run",
 	}
-	cmd.AddCommand(newAttentionCmd(common), newSummaryCmd(common), newListCmd(common), newSyncCmd(common), newRefreshCmd(common), newRollbackCmd(common),
+	cmd.AddCommand(newAttentionCmd(common), newSummaryCmd(common), newListCmd(common), newSyncCmd(common), newRefreshCmd(common),
+		newRollbackCmd(common),
 		newViewCmd(common), newDORACmd(common), newLevelsCmd(common))
 	return cmd
 }

@@ -84,7 +84,8 @@ func verdict(j *api.Job) error {
 
 // progress is how far a job is.
 func progress(c *api.JobCounts) string {
-	return several(some(c.Done, "done"), some(c.Failed, "failed"), some(c.Refused, "refused"), some(c.Skipped, "skipped"), some(c.Running, "running"), some(c.Waiting, "waiting"))
+	return several(some(c.Done, "done"), some(c.Failed, "failed"), some(c.Refused, "refused"), some(c.Skipped, "skipped"),
+		some(c.Running, "running"), some(c.Waiting, "waiting"))
 }
 
 // follow looks at the job whenever there are news, until it is over.

@@ -34,7 +34,8 @@ type jobListOptions struct {
 func newJobListCmd(common *connect.Common) *cobra.Command {
 	o := jobListOptions{Common: common}
 	cmd := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List jobs, the newest first: your own, and with job_view those of others", Args: cobra.NoArgs,
+		Use: "list", Aliases: []string{"ls"},
+		Short: "List jobs, the newest first: your own, and with job_view those of others", Args: cobra.NoArgs,
 		Example: "  slipway job list\n  slipway job list --state running --mine -o name",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return jobListRun(cmd.Context(), &o) },
 	}
@@ -75,7 +76,10 @@ func jobListRun(ctx context.Context, o *jobListOptions) error {
 	if o.only {
 		return o.print(o.Common, ids(all, func(j *api.Job) string { return j.ID }))
 	}
-	return noun.PrintList(o.Common, all, []string{"ID", "STATE", "ACTION", "BY", "CREATED", "APPLICATIONS", "PROGRESS", "REASON", "MESSAGE"}, func(j *api.Job) []string {
+	return noun.PrintList(o.Common, all, []string{
+		"ID", "STATE", "ACTION", "BY", "CREATED", "APPLICATIONS", "PROGRESS", "REASON",
+		"MESSAGE",
+	}, func(j *api.Job) []string {
 		return []string{
 			j.ID, j.State, j.Request.Action, j.By.Type + ":" + j.By.ID, noun.Time(j.CreatedAt), strconv.FormatInt(j.Counts.Total, 10),
 			progress(&j.Counts), j.Request.Reason, j.Message,
@@ -97,7 +101,8 @@ func newJobGetCmd(common *connect.Common) *cobra.Command {
 		Use: "get ID", Short: "Show a job, how far it is, and what came of each application", Args: cobra.ExactArgs(1),
 		Long: "Show a job, its progress, and the result for each application. With --wait, the command follows it to its end, with the exit\n" +
 			"codes of the command that made it.",
-		Example:           "  slipway job get b7k2m4x6q3w5\n  slipway job get b7k2m4x6q3w5 --state failed -o name\n  slipway job get b7k2m4x6q3w5 --wait",
+		Example: "  slipway job get b7k2m4x6q3w5\n  slipway job get b7k2m4x6q3w5 --state failed -o name\n  slipway job " +
+			"get b7k2m4x6q3w5 --wait",
 		ValidArgsFunction: completeJobs(common, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.id = args[0]

@@ -138,7 +138,8 @@ func newListCmd(common *connect.Common) *cobra.Command {
 	}
 	o.choice.addFlags(common, cmd, true)
 	o.names.addFlags(common, cmd.Flags(), "applications")
-	cmd.Flags().StringVar(&o.sort, "sort", "", "`field` to sort by, with - before it the other way round: name, sync, health, driftSince, finishedAt and more")
+	cmd.Flags().StringVar(&o.sort, "sort", "",
+		"`field` to sort by, with - before it the other way round: name, sync, health, driftSince, finishedAt and more")
 	cmd.Flags().IntVar(&o.limit, "limit", 0, "how many at most; 0 for all")
 	return cmd
 }
@@ -161,9 +162,15 @@ func listRun(ctx context.Context, o *listOptions) error {
 		return o.print(o.Common, ids(all, func(a *api.Application) string { return a.ID }))
 	}
 	now := time.Now()
-	err = noun.PrintList(o.Common, all, []string{"APPLICATION", "SYNC", "HEALTH", "PHASE", "VERSION", "SERVICE", "ENVIRONMENT", "DESTINATION", "DRIFT", "NOTES"},
+	err = noun.PrintList(o.Common, all, []string{
+		"APPLICATION", "SYNC", "HEALTH", "PHASE", "VERSION", "SERVICE", "ENVIRONMENT",
+		"DESTINATION", "DRIFT", "NOTES",
+	},
 		func(a *api.Application) []string {
-			return []string{a.ID, a.Sync, a.Health, a.Phase, shortVersion(a.Version), a.Service, a.Environment, a.Destination, noun.Ago(a.DriftSince, now), notes(a)}
+			return []string{
+				a.ID, a.Sync, a.Health, a.Phase, shortVersion(a.Version), a.Service, a.Environment, a.Destination,
+				noun.Ago(a.DriftSince, now), notes(a),
+			}
 		}, "no application that you may see passes the filter")
 	if more := total - int64(len(all)); err == nil && more > 0 && o.Output == iostream.Table {
 		o.Sayf("there are %d more: raise --limit", more)

@@ -78,7 +78,8 @@ func saveRun(ctx context.Context, o *saveOptions) error {
 	if err != nil {
 		return err
 	}
-	saved, err := s.Client.Because(o.reason).SaveView(ctx, api.View{Name: o.name, Everyone: o.everyone, Description: o.description, Filter: filter}, o.dryRun)
+	saved, err := s.Client.Because(o.reason).SaveView(ctx,
+		api.View{Name: o.name, Everyone: o.everyone, Description: o.description, Filter: filter}, o.dryRun)
 	if err != nil {
 		return s.Explain(err)
 	}

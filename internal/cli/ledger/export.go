@@ -24,9 +24,11 @@ func newExportCmd(common *connect.Common) *cobra.Command {
 	o := entries{choice: choice{Common: common}}
 	var format, file string
 	cmd := &cobra.Command{
-		Use: "export", Short: "Write operations of an interval, the oldest first, as JSON lines or with their manifests as tar", Args: cobra.NoArgs,
-		Example: "  slipway ledger export --from 720h > ledger.jsonl\n  slipway ledger export --from 2030-05-01 --to 2030-06-01 --format tar --file may.tar",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return exportRun(cmd.Context(), o, format, file) },
+		Use: "export", Short: "Write operations of an interval, the oldest first, as JSON lines or with their manifests as tar",
+		Args: cobra.NoArgs,
+		Example: "  slipway ledger export --from 720h > ledger.jsonl\n  slipway ledger export --from 2030-05-01 --to 2030-06-01 " +
+			"--format tar --file may.tar",
+		RunE: func(cmd *cobra.Command, _ []string) error { return exportRun(cmd.Context(), o, format, file) },
 	}
 	o.addFlags(cmd.Flags())
 	cmd.Flags().StringVar(&format, "format", "jsonl", "`jsonl|tar`")

@@ -24,7 +24,8 @@ func NewCmd(common *connect.Common) *cobra.Command {
 		Use: "ledger", Short: "What was deployed when, by whom and how, and what ran at a time",
 		Example: "  slipway ledger list --app shop --from 24h\n  slipway ledger at 2030-06-01T12:00:00Z --environment org.acme.production",
 	}
-	cmd.AddCommand(newListCmd(common), newShowCmd(common), newAtCmd(common), newDiffCmd(common), newObjectCmd(common), newExportCmd(common), newVerifyCmd(common))
+	cmd.AddCommand(newListCmd(common), newShowCmd(common), newAtCmd(common), newDiffCmd(common), newObjectCmd(common),
+		newExportCmd(common), newVerifyCmd(common))
 	return cmd
 }
 

@@ -51,13 +51,20 @@ func listRun(ctx context.Context, o entries) error {
 	if err != nil {
 		return err
 	}
-	all, more, err := pages(o.LedgerFilter, o.limit, func(f api.LedgerFilter) (api.Page[api.LedgerEntry], error) { return s.Client.Ledger(ctx, f) })
+	all, more, err := pages(o.LedgerFilter, o.limit,
+		func(f api.LedgerFilter) (api.Page[api.LedgerEntry], error) { return s.Client.Ledger(ctx, f) })
 	if err != nil {
 		return s.Explain(err)
 	}
 	defer sayMore(o.Common, more)
-	return noun.PrintList(o.Common, all, []string{"ID", "ENDED", "APPLICATION", "ACTION", "PHASE", "REVISION", "CHANGES", "BY", "REASON"}, func(e *api.LedgerEntry) []string {
-		return []string{e.ID, noun.Time(e.FinishedAt), application(e), action(e), e.Phase, shortRevision(e.Revision), counts(e.Counts), who(e), e.Reason}
+	return noun.PrintList(o.Common, all, []string{
+		"ID", "ENDED", "APPLICATION", "ACTION", "PHASE", "REVISION", "CHANGES", "BY",
+		"REASON",
+	}, func(e *api.LedgerEntry) []string {
+		return []string{
+			e.ID, noun.Time(e.FinishedAt), application(e), action(e), e.Phase, shortRevision(e.Revision),
+			counts(e.Counts), who(e), e.Reason,
+		}
 	}, "no operation that you may see")
 }
 
@@ -181,7 +188,8 @@ func atRun(ctx context.Context, o choice, text string) error {
 		return err
 	}
 	const most = 1_000_000
-	all, _, err := pages(o.LedgerFilter, most, func(f api.LedgerFilter) (api.Page[api.LedgerState], error) { return s.Client.LedgerAt(ctx, when, f) })
+	all, _, err := pages(o.LedgerFilter, most,
+		func(f api.LedgerFilter) (api.Page[api.LedgerState], error) { return s.Client.LedgerAt(ctx, when, f) })
 	if err != nil {
 		return s.Explain(err)
 	}
@@ -192,7 +200,8 @@ func atRun(ctx context.Context, o choice, text string) error {
 	for _, state := range all {
 		e := &state.Entry
 		for _, x := range state.Objects {
-			rows.Add(application(e), shortRevision(e.Revision), noun.Time(e.FinishedAt), objectText(x.LedgerKey), x.Hash[:min(12, len(x.Hash))], strings.Join(x.Images, ", "))
+			rows.Add(application(e), shortRevision(e.Revision), noun.Time(e.FinishedAt), objectText(x.LedgerKey), x.Hash[:min(12, len(x.Hash))],
+				strings.Join(x.Images, ", "))
 		}
 	}
 	if rows.Len() == 0 {
@@ -213,7 +222,8 @@ type diffOptions struct {
 func newDiffCmd(common *connect.Common) *cobra.Command {
 	o := diffOptions{choice: choice{Common: common}}
 	cmd := &cobra.Command{
-		Use: "diff FROM [TO] | ENTRY OTHER", Short: "Show what differs between two times or two operations, as a unified diff for each object", Args: cobra.RangeArgs(1, 2),
+		Use: "diff FROM [TO] | ENTRY OTHER", Short: "Show what differs between two times or two operations, as a unified diff for each object",
+		Args: cobra.RangeArgs(1, 2),
 		Long: "Show what ran at FROM and not at TO, or now. With the ids of two operations, show what they rendered differently; flags\n" +
 			"that choose applications are for times only. Values of Secrets are hashes.",
 		Example: "  slipway ledger diff 2030-05-31 2030-06-01 --app shop\n  slipway ledger diff 24h --environment org.acme.production --names\n" +
@@ -261,7 +271,8 @@ func diffRun(ctx context.Context, o diffOptions, times []string) error {
 		return s.Explain(err)
 	}
 	if found.Truncated {
-		o.Sayf("warning: of one application there is more than an answer holds; --names lists more of it, `slipway ledger export --format tar` has all")
+		o.Sayf("warning: of one application there is more than an answer holds; --names lists more of it, " +
+			"`slipway ledger export --format tar` has all")
 	}
 	if o.Output != iostream.Table {
 		return o.Print(o.Output, found)

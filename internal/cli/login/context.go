@@ -25,7 +25,8 @@ func newContextCmd(common *connect.Common) *cobra.Command {
 		Example: "  slipway context list\n  slipway context use slipway.example.org",
 	}
 	list := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the contexts", Example: "  slipway context list\n  slipway context list -o json", Args: cobra.NoArgs,
+		Use: "list", Aliases: []string{"ls"}, Short: "List the contexts",
+		Example: "  slipway context list\n  slipway context list -o json", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return listContexts(common) },
 	}
 	use := &cobra.Command{

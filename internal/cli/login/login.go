@@ -45,7 +45,8 @@ func newLoginCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "login URL",
 		Short: "Sign in to a server, and use it for further commands",
-		Long: "Sign in to a server and store a token for it in a context, which becomes the current one. The command reads the password from the terminal,\n" +
+		Long: "Sign in to a server and store a token for it in a context, which becomes the current one. " +
+			"The command reads the password from the terminal,\n" +
 			"a file or standard input, never from an argument. Contexts are stored in slipway/config.json below $XDG_CONFIG_HOME\n" +
 			"(~/.config), which only you can read.",
 		Example: "  slipway login https://slipway.example.org\n" +
@@ -68,7 +69,8 @@ func newLoginCmd(common *connect.Common) *cobra.Command {
 	flags.BoolVar(&o.tokenStdin, "token-stdin", false, "read a token to sign in with from standard input")
 	flags.BoolVar(&o.sso, "sso", false, "sign in with the identity provider, in a browser")
 	flags.StringVar(&o.caFile, "ca-file", "", "PEM `file` with certificates that sign the server's")
-	flags.BoolVar(&o.insecure, "insecure", false, "do not check the server's certificate, and allow plain HTTP; an attacker on the network can read and change the traffic")
+	flags.BoolVar(&o.insecure, "insecure", false,
+		"do not check the server's certificate, and allow plain HTTP; an attacker on the network can read and change the traffic")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long to wait for the browser")
 	cmd.MarkFlagsMutuallyExclusive("password-file", "password-stdin", "token-file", "token-stdin", "sso")
 	cmd.MarkFlagsMutuallyExclusive("username", "token-file")
@@ -280,7 +282,8 @@ func logoutRun(ctx context.Context, common *connect.Common, name string) error {
 		return saveErr
 	}
 	if err != nil && api.CodeOf(err) != api.CodeUnauthenticated {
-		return fmt.Errorf("context %s is forgotten, but its token is valid until %s, because the server could not be reached: %w", name, noun.Time(found.ExpiresAt), err)
+		return fmt.Errorf("context %s is forgotten, but its token is valid until %s, because the server could not be reached: %w", name,
+			noun.Time(found.ExpiresAt), err)
 	}
 	common.Sayf("signed out of %s", found.Server)
 	return nil

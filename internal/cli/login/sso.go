@@ -97,7 +97,10 @@ func (o *loginOptions) awaitBrowser(ctx context.Context, listener net.Listener, 
 		default:
 		}
 	})
-	server := inlet.New(inlet.Config{Handler: mux, Limits: inlet.Limits{Connections: 64, Waiting: 32, Header: 5 * time.Second, Body: time.Second}})
+	server := inlet.New(inlet.Config{
+		Handler: mux,
+		Limits:  inlet.Limits{Connections: 64, Waiting: 32, Header: 5 * time.Second, Body: time.Second},
+	})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(context.WithoutCancel(ctx), listener) }()
 	defer func() {

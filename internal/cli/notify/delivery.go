@@ -108,14 +108,17 @@ func newResendCmd(common *connect.Common) *cobra.Command {
 	var dead bool
 	cmd := &cobra.Command{
 		Use: "resend [ID...]", Short: "Send messages again, with all attempts: the named ones, or with --dead all that are dead",
-		Example: "  slipway notify delivery resend 6b1f0c5a9d2e4f708192a3b4c5d6e7f8\n  slipway notify delivery resend --dead --channel org.acme.ops",
+		Example: "  slipway notify delivery resend 6b1f0c5a9d2e4f708192a3b4c5d6e7f8\n  slipway notify delivery resend " +
+			"--dead --channel org.acme.ops",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			filtered := cmd.Flags().Changed("rule") || cmd.Flags().Changed("channel") || cmd.Flags().Changed("event") || cmd.Flags().Changed("object")
+			filtered := cmd.Flags().Changed("rule") || cmd.Flags().Changed("channel") || cmd.Flags().Changed("event") ||
+				cmd.Flags().Changed("object")
 			switch {
 			case dead && len(args) > 0:
 				return iostream.Usagef("give ids or --dead, not both")
 			case !dead && len(args) == 0:
-				return iostream.Usagef("choose messages by id, or with --dead all that are dead; `slipway notify delivery list --state Dead` lists them")
+				return iostream.Usagef("choose messages by id, or with --dead all that are dead; " +
+					"`slipway notify delivery list --state Dead` lists them")
 			case !dead && filtered:
 				return iostream.Usagef("--rule, --channel, --event and --object choose among those that are dead: give --dead with them")
 			}

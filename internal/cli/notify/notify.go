@@ -36,9 +36,13 @@ func newChannelCmd(common *connect.Common) *cobra.Command {
 			kind := flags.String("kind", "", "`kind` of the receiver: "+strings.Join(kinds(), ", "))
 			secret := flags.String("secret", "", "`name` of the file <scope>.<name> in the directory of the server's --notify-secrets")
 			url := flags.String("url", "", "`URL` where a webhook goes")
-			options := flags.StringArray("option", nil, "`name=value` of a field of the kind that is not secret; replaces earlier ones; repeat for several")
+			options := flags.StringArray("option", nil,
+				"`name=value` of a field of the kind that is not secret; replaces earlier ones; repeat for several")
 			return func(v *api.NotificationChannel, given func(string) bool) error {
-				for flag, into := range map[string]struct{ from, to *string }{"kind": {kind, &v.Kind}, "secret": {secret, &v.Secret}, "url": {url, &v.URL}} {
+				for flag, into := range map[string]struct{ from, to *string }{
+					"kind": {kind, &v.Kind}, "secret": {secret, &v.Secret},
+					"url": {url, &v.URL},
+				} {
 					if given(flag) {
 						*into.to = *into.from
 					}
@@ -115,8 +119,9 @@ func newRuleCmd(common *connect.Common) *cobra.Command {
 	}
 	cmd := n.Cmd(common)
 	preview := &cobra.Command{
-		Use: "preview ID", Short: "Show the message of a rule for an example event", Args: cobra.ExactArgs(1), ValidArgsFunction: n.Complete(common),
-		Example: "  slipway notify rule preview org.acme.failures",
+		Use: "preview ID", Short: "Show the message of a rule for an example event", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: n.Complete(common),
+		Example:           "  slipway notify rule preview org.acme.failures",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := common.MustServer()
 			if err != nil {

@@ -79,7 +79,8 @@ type choice struct{ scope string }
 
 func (n *Noun[T, P]) addScope(flags *pflag.FlagSet, c *choice) {
 	if n.ID == Scoped {
-		flags.StringVar(&c.scope, "scope", "", "`scope` of a name that is not a full id: account, org.ORG or project.ORG.PROJECT (default account)")
+		flags.StringVar(&c.scope, "scope", "",
+			"`scope` of a name that is not a full id: account, org.ORG or project.ORG.PROJECT (default account)")
 	}
 }
 
@@ -149,44 +150,6 @@ func (n *Noun[T, P]) listRun(ctx context.Context, o listOptions) error {
 	}, "no "+n.Called+" that you may see; make one with `slipway "+n.path()+" create`")
 }
 
-// Pages reads pages until there are limit items, or no more; limit 0 is for all. total is how many there are.
-func Pages[T any](options api.ListOptions, limit int, read func(api.ListOptions) (api.Page[T], error)) (all []T, total int64, err error) {
-	for {
-		options.Limit = api.MaxLimit
-		if limit > 0 {
-			options.Limit = min(limit-len(all), api.MaxLimit)
-		}
-		page, err := read(options)
-		if err != nil {
-			return nil, 0, err
-		}
-		all = append(all, page.Items...)
-		if page.NextCursor == "" || page.NextCursor == options.Cursor || (limit > 0 && len(all) >= limit) {
-			return all, page.Total, nil
-		}
-		options.Cursor = page.NextCursor
-	}
-}
-
-// PrintList prints a list: as JSON and YAML {"items": […]}, else a table; what to say where there is nothing.
-func PrintList[T any](common *connect.Common, all []T, header []string, row func(*T) []string, nothing string) error {
-	if common.Output != iostream.Table {
-		if all == nil {
-			all = []T{}
-		}
-		return common.Print(common.Output, map[string]any{"items": all})
-	}
-	rows := iostream.Rows{Header: header}
-	for i := range all {
-		rows.Add(row(&all[i])...)
-	}
-	if rows.Len() == 0 {
-		common.Sayf("%s", nothing)
-		return nil
-	}
-	return common.Table(&rows)
-}
-
 func (n *Noun[T, P]) get(common *connect.Common) *cobra.Command {
 	var c choice
 	cmd := &cobra.Command{
@@ -202,7 +165,9 @@ func (n *Noun[T, P]) get(common *connect.Common) *cobra.Command {
 }
 
 // with reads one and goes on with it.
-func (n *Noun[T, P]) with(ctx context.Context, common *connect.Common, arg string, c choice, do func(*connect.Server, string, P) error) error {
+func (n *Noun[T, P]) with(ctx context.Context, common *connect.Common, arg string, c choice, do func(*connect.Server,
+	string, P) error,
+) error {
 	id, err := n.id(arg, c)
 	if err != nil {
 		return err
@@ -232,7 +197,9 @@ type writeOptions struct {
 	fill        func(P any, given func(string) bool) error
 }
 
-func (n *Noun[T, P]) write(use, short, example string, common *connect.Common, run func(context.Context, writeOptions) error) *cobra.Command {
+func (n *Noun[T, P]) write(use, short, example string, common *connect.Common, run func(context.Context,
+	writeOptions) error,
+) *cobra.Command {
 	o := writeOptions{Common: common}
 	cmd := &cobra.Command{Use: use, Short: short, Example: example, Args: cobra.ExactArgs(1)}
 	flags := cmd.Flags()
@@ -420,7 +387,8 @@ func (n *Noun[T, P]) remove(common *connect.Common) *cobra.Command {
 	var o removeOptions
 	cmd := &cobra.Command{
 		Use: "delete ID...", Short: "Delete some; those that other objects refer to only with --force", Args: cobra.MinimumNArgs(1),
-		Example:           fmt.Sprintf("  slipway %s delete %s\n  slipway %s delete %s --force --reason 'not needed any more'", n.path(), n.Name, n.path(), n.Name),
+		Example: fmt.Sprintf("  slipway %s delete %s\n  slipway %s delete %s --force --reason 'not needed any more'", n.path(),
+			n.Name, n.path(), n.Name),
 		ValidArgsFunction: n.Complete(common),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := common.MustServer()
@@ -477,7 +445,9 @@ func (n *Noun[T, P]) Complete(common *connect.Common) cobra.CompletionFunc {
 }
 
 // Complete gives a shell what find finds at the server; nothing where there is none.
-func Complete(common *connect.Common, find func(ctx context.Context, s *connect.Server, prefix string) ([]string, error)) cobra.CompletionFunc {
+func Complete(common *connect.Common, find func(ctx context.Context, s *connect.Server,
+	prefix string) ([]string, error),
+) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		s, err := common.MustServer()
 		if err != nil {

@@ -23,6 +23,44 @@ func Print(common *connect.Common, v any) error {
 	return Facts(common, &iostream.Rows{Header: []string{"FIELD", "VALUE"}}, v)
 }
 
+// Pages reads pages until there are limit items, or no more; limit 0 is for all. total is how many there are.
+func Pages[T any](options api.ListOptions, limit int, read func(api.ListOptions) (api.Page[T], error)) (all []T, total int64, err error) {
+	for {
+		options.Limit = api.MaxLimit
+		if limit > 0 {
+			options.Limit = min(limit-len(all), api.MaxLimit)
+		}
+		page, err := read(options)
+		if err != nil {
+			return nil, 0, err
+		}
+		all = append(all, page.Items...)
+		if page.NextCursor == "" || page.NextCursor == options.Cursor || (limit > 0 && len(all) >= limit) {
+			return all, page.Total, nil
+		}
+		options.Cursor = page.NextCursor
+	}
+}
+
+// PrintList prints a list: as JSON and YAML {"items": […]}, else a table; what to say where there is nothing.
+func PrintList[T any](common *connect.Common, all []T, header []string, row func(*T) []string, nothing string) error {
+	if common.Output != iostream.Table {
+		if all == nil {
+			all = []T{}
+		}
+		return common.Print(common.Output, map[string]any{"items": all})
+	}
+	rows := iostream.Rows{Header: header}
+	for i := range all {
+		rows.Add(row(&all[i])...)
+	}
+	if rows.Len() == 0 {
+		common.Sayf("%s", nothing)
+		return nil
+	}
+	return common.Table(&rows)
+}
+
 // Facts prints a table of what rows have, and of the fields of v that have a value, in their order.
 func Facts(common *connect.Common, rows *iostream.Rows, v any) error {
 	raw, err := json.Marshal(v)
@@ -141,7 +179,8 @@ func ReadTime(what, text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, iostream.Usagef("%s %q is no time: write 2030-06-01T08:00:00Z, 2030-06-01, or 24h for a day ago, 7d for a week", what, text)
+	return time.Time{}, iostream.Usagef("%s %q is no time: write 2030-06-01T08:00:00Z, 2030-06-01, or 24h for a day ago, 7d for a week", what,
+		text)
 }
 
 // Span is a time span that flags give.

@@ -70,11 +70,13 @@ func newUserCmd(common *connect.Common) *cobra.Command {
 	cmd := n.Cmd(common)
 	for _, sub := range cmd.Commands() {
 		if sub.Name() == "create" {
-			sub.Flags().StringVar(&passwordFile, "password-file", "", "`file` with the first password, - for standard input (default: the server makes one)")
+			sub.Flags().StringVar(&passwordFile, "password-file", "",
+				"`file` with the first password, - for standard input (default: the server makes one)")
 		}
 	}
 	cmd.AddCommand(&cobra.Command{
-		Use: "reset-password NAME", Short: "Give a user a new password, which is shown once and must be changed at the next sign-in; their sessions and API tokens end",
+		Use: "reset-password NAME", Short: "Give a user a new password, which is shown once and must be changed at the next sign-in; " +
+			"their sessions and API tokens end",
 		Example: "  slipway user reset-password ada", Args: cobra.ExactArgs(1), ValidArgsFunction: n.Complete(common),
 		RunE: func(cmd *cobra.Command, args []string) error { return resetRun(cmd.Context(), common, args[0]) },
 	})

@@ -51,8 +51,14 @@ func newTokenListCmd(common *connect.Common) *cobra.Command {
 				return s.Explain(err)
 			}
 			now := time.Now()
-			return noun.PrintList(common, all, []string{"ID", "NAME", "OWNER", "SCOPE", "PERMISSIONS", "EXPIRES", "USED BEFORE"}, func(t *api.Token) []string {
-				return []string{t.ID, t.Name, t.Owner.ID, string(t.Scope), permissionsText(t.Permissions), noun.Time(t.ExpiresAt), noun.Ago(t.LastUsedAt, now)}
+			return noun.PrintList(common, all, []string{
+				"ID", "NAME", "OWNER", "SCOPE", "PERMISSIONS", "EXPIRES",
+				"USED BEFORE",
+			}, func(t *api.Token) []string {
+				return []string{
+					t.ID, t.Name, t.Owner.ID, string(t.Scope), permissionsText(t.Permissions), noun.Time(t.ExpiresAt),
+					noun.Ago(t.LastUsedAt, now),
+				}
 			}, "no tokens; make one with `slipway token create`")
 		},
 	}
@@ -120,7 +126,8 @@ func newTokenCreateCmd(common *connect.Common) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&o.owner, "owner", "", ownerHelp+" of the token (default you)")
 	cmd.Flags().StringVar(&o.scope, "scope", "", "`scope` of the token (default everywhere)")
-	cmd.Flags().StringSliceVar(&o.permissions, "permission", nil, "`permissions` of the token, separated by commas, or repeat (default all of its owner)")
+	cmd.Flags().StringSliceVar(&o.permissions, "permission", nil,
+		"`permissions` of the token, separated by commas, or repeat (default all of its owner)")
 	cmd.Flags().DurationVar(&o.expires, "expires", 0, "how long it counts, at most a year (default 30 days)")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only validate at the server, and create nothing")
 	return cmd
@@ -159,7 +166,8 @@ func tokenRun(ctx context.Context, o tokenOptions) error {
 		o.Sayf("token %s would be created", o.name)
 		return nil
 	}
-	o.Sayf("token %s (%s) of %s is valid until %s; its secret, which is shown once:", made.Name, made.ID, made.Owner.ID, noun.Time(made.ExpiresAt))
+	o.Sayf("token %s (%s) of %s is valid until %s; its secret, which is shown once:", made.Name, made.ID, made.Owner.ID,
+		noun.Time(made.ExpiresAt))
 	_, err = fmt.Fprintln(o.Out, made.Secret)
 	return err
 }

@@ -228,7 +228,8 @@ func (c *Contexts) Choose(given string) (Context, error) {
 	found, ok := c.find(given)
 	switch {
 	case !ok && given == "":
-		return Context{}, iostream.NotLoggedInf("no server to talk to: sign in with `slipway login URL` (`slipway up` starts a server), or give --server")
+		return Context{},
+			iostream.NotLoggedInf("no server to talk to: sign in with `slipway login URL` (`slipway up` starts a server), or give --server")
 	case !ok && token == "":
 		return Context{}, iostream.NotLoggedInf("you are not signed in to %s: use `slipway login %s`, or set SLIPWAY_TOKEN", given, given)
 	case !ok:
@@ -255,10 +256,12 @@ func (c *Contexts) Overruled() (problems []string) {
 		problems = append(problems, fmt.Sprintf("SLIPWAY_SERVER is %s, where commands go: unset it to use context %s", named, current.Name))
 	}
 	if named == "" && os.Getenv("KUBECONFIG") != "" {
-		problems = append(problems, "KUBECONFIG is set, so commands on applications go to its cluster: unset it, or set SLIPWAY_SERVER="+current.Server)
+		problems = append(problems,
+			"KUBECONFIG is set, so commands on applications go to its cluster: unset it, or set SLIPWAY_SERVER="+current.Server)
 	}
 	if os.Getenv("SLIPWAY_TOKEN") != "" {
-		problems = append(problems, "SLIPWAY_TOKEN is set, and counts more than the token of context "+current.Name+": unset it to use the signed-in user")
+		problems = append(problems, "SLIPWAY_TOKEN is set, and counts more than the token of context "+current.Name+
+			": unset it to use the signed-in user")
 	}
 	return problems
 }

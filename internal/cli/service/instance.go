@@ -28,8 +28,9 @@ func newInstanceCmd(common *connect.Common) *cobra.Command {
 	o := instanceOptions{Common: common}
 	list := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the pods of applications", Args: cobra.NoArgs,
-		Example: "  slipway instance list --service checkout --environment production\n  slipway instance list --unready\n  slipway instance list --app account.prod/argocd/shop",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return instanceRun(cmd.Context(), o) },
+		Example: "  slipway instance list --service checkout --environment production\n  slipway instance list --unready\n  slipway instance " +
+			"list --app account.prod/argocd/shop",
+		RunE: func(cmd *cobra.Command, _ []string) error { return instanceRun(cmd.Context(), o) },
 	}
 	flags := list.Flags()
 	flags.StringVar(&o.Service, "service", "", "only those of this `service`, by id or name")

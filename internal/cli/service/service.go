@@ -87,7 +87,8 @@ func newEnvironmentCmd(common *connect.Common) *cobra.Command {
 						return true, nil
 					}
 				}
-				return false, fmt.Errorf("environment %s does not have cluster %s of agent %s: `slipway env get %s -o yaml` shows those that it has", v.ID, c.Cluster, c.Agent, v.ID)
+				return false, fmt.Errorf("environment %s does not have cluster %s of agent %s: `slipway env get %s -o yaml` shows those that it has",
+					v.ID, c.Cluster, c.Agent, v.ID)
 			}),
 	)
 	return cmd
@@ -116,12 +117,14 @@ func newClusterCmd(
 			if err != nil {
 				return err
 			}
-			id, err := resolve(cmd.Context(), s, s.Client.Environments(), "environment", "env", args[0], func(v *api.Environment) *api.Meta { return &v.Meta })
+			id, err := resolve(cmd.Context(), s, s.Client.Environments(), "environment", "env", args[0],
+				func(v *api.Environment) *api.Meta { return &v.Meta })
 			if err != nil {
 				return err
 			}
 			cluster := api.EnvironmentCluster{Agent: agentID(args[1]), Cluster: args[2]}
-			changed, err := editEnvironment(cmd.Context(), s.Client.Because(reason).Environments(), id, dryRun, func(v *api.Environment) (bool, error) { return edit(v, cluster) })
+			changed, err := editEnvironment(cmd.Context(), s.Client.Because(reason).Environments(), id, dryRun,
+				func(v *api.Environment) (bool, error) { return edit(v, cluster) })
 			if err != nil {
 				return s.Explain(err)
 			}
@@ -157,7 +160,9 @@ func editEnvironment(
 
 // resolve finds the id that the user means: an id, or the name of the only one that has it. list is the command that lists
 // what there is.
-func resolve[T any](ctx context.Context, s *connect.Server, all client.Entities[T], called, list, text string, meta func(*T) *api.Meta) (string, error) {
+func resolve[T any](ctx context.Context, s *connect.Server, all client.Entities[T], called, list, text string,
+	meta func(*T) *api.Meta,
+) (string, error) {
 	if text == "" || strings.Contains(text, ".") {
 		return text, nil
 	}

@@ -71,7 +71,8 @@ func whereRun(ctx context.Context, o whereOptions) error {
 	if err != nil {
 		return s.Explain(err)
 	}
-	nothing := "nothing that you may see runs anywhere: link applications to services with `slipway app link`, or by the label " + api.LabelService
+	nothing := "nothing that you may see runs anywhere: link applications to services with `slipway app link`, or by the label " +
+		api.LabelService
 	if o.Drift || o.Service+o.Environment+o.Type+o.Region+o.ServiceFilter.Agent+string(o.Scope) != "" {
 		nothing = "nothing that you may see passes the filter; `slipway where` alone shows all that runs"
 	}
@@ -165,7 +166,10 @@ func short(d api.Deployed) string {
 
 // list has a line for each service and environment.
 func list(rows []api.ServiceRow, now time.Time) *iostream.Rows {
-	out := &iostream.Rows{Header: []string{"SERVICE", "ENVIRONMENT", "VERSION", "CHART", "COMMIT", "SINCE", "HEALTH", "SYNC", "INSTANCES", "BEHIND", "APPLICATIONS"}}
+	out := &iostream.Rows{Header: []string{
+		"SERVICE", "ENVIRONMENT", "VERSION", "CHART", "COMMIT", "SINCE", "HEALTH", "SYNC", "INSTANCES",
+		"BEHIND", "APPLICATIONS",
+	}}
 	for _, row := range rows {
 		for _, c := range row.Cells {
 			late := ""
@@ -180,7 +184,8 @@ func list(rows []api.ServiceRow, now time.Time) *iostream.Rows {
 			for _, a := range c.Applications {
 				apps = append(apps, a.ID)
 			}
-			out.Add(row.Service, c.Environment, version, c.Chart, short(api.Deployed{Version: c.Commit, Commit: c.Commit}), noun.Ago(c.Since, now), c.Health, c.Sync,
+			out.Add(row.Service, c.Environment, version, c.Chart, short(api.Deployed{Version: c.Commit, Commit: c.Commit}), noun.Ago(c.Since,
+				now), c.Health, c.Sync,
 				fmt.Sprintf("%d/%d", c.Ready, c.Total), late, strings.Join(apps, ", "))
 		}
 	}

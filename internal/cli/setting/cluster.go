@@ -123,12 +123,14 @@ func (f *clusterFlags) read(streams iostream.Streams) (string, *clusterConfig, e
 // fromKubeconfig reads one context whole, with the files that it names.
 func (f *clusterFlags) fromKubeconfig() (*rest.Config, error) {
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: f.kubeconfig}
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
+		&clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("read kubeconfig %s: %w", f.kubeconfig, err)
 	}
 	if config.ExecProvider != nil || config.AuthProvider != nil {
-		return nil, errors.New("this kubeconfig signs in by a program, which the agent does not have: make a service account in the cluster, and give its token with --bearer-token-file and --api-server")
+		return nil, errors.New("this kubeconfig signs in by a program, which the agent does not have: make a service account in the cluster, " +
+			"and give its token with --bearer-token-file and --api-server")
 	}
 	if err := rest.LoadTLSFiles(config); err != nil {
 		return nil, fmt.Errorf("read certificates of kubeconfig %s: %w", f.kubeconfig, err)

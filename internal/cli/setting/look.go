@@ -20,9 +20,11 @@ func newRefsCmd(common *connect.Common) *cobra.Command {
 	var req api.RepositoryRefsRequest
 	cmd := &cobra.Command{
 		Use: "refs URL", Short: "Have an agent list branches and tags of a repository, or its charts", Args: cobra.ExactArgs(1),
-		Long: "List the revisions that an application can deploy: branches and tags of Git, charts of a Helm repository (only an Argo CD beside\n" +
+		Long: "List the revisions that an application can deploy: branches and tags of Git, " +
+			"charts of a Helm repository (only an Argo CD beside\n" +
 			"the agent deploys these). The agent looks with its credentials, and only where the project permits the repository.",
-		Example: "  slipway repo refs https://git.example.org/shop.git\n  slipway repo refs https://git.example.org/shop.git --search v1. --agent account.prod\n" +
+		Example: "  slipway repo refs https://git.example.org/shop.git\n  slipway repo refs https://git.example.org/shop.git --search v1. " +
+			"--agent account.prod\n" +
 			"  slipway repo refs https://charts.example.org --type helm",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req.RepoURL = args[0]
@@ -80,8 +82,10 @@ func refsRun(ctx context.Context, common *connect.Common, req api.RepositoryRefs
 func newPathsCmd(common *connect.Common) *cobra.Command {
 	var req api.RepositoryPathsRequest
 	cmd := &cobra.Command{
-		Use: "paths URL [PATH]", Short: "List a directory of a repository through an agent, and the tool that renders it", Args: cobra.RangeArgs(1, 2),
-		Example: "  slipway repo paths https://git.example.org/shop.git\n  slipway repo paths https://git.example.org/shop.git apps/web --revision v1.2.0",
+		Use: "paths URL [PATH]", Short: "List a directory of a repository through an agent, and the tool that renders it",
+		Args: cobra.RangeArgs(1, 2),
+		Example: "  slipway repo paths https://git.example.org/shop.git\n  slipway repo paths https://git.example.org/shop.git " +
+			"apps/web --revision v1.2.0",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req.RepoURL, req.Path = args[0], strings.Join(args[1:], "")
 			return pathsRun(cmd.Context(), common, req)

@@ -20,12 +20,14 @@ func newCertCmd(common *connect.Common) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use: "cert", Aliases: []string{"certs", "certificate"}, Short: "Certificates and SSH host keys of Git servers that agents trust",
-		Example: "  slipway cert add-tls git.example.org --file ca.pem\n  ssh-keyscan git.example.org | slipway cert add-ssh --file -\n  slipway cert list",
+		Example: "  slipway cert add-tls git.example.org --file ca.pem\n  ssh-keyscan git.example.org | slipway cert add-ssh " +
+			"--file -\n  slipway cert list",
 	}
 	hosts := &kind{setting: agentapi.SettingKnownHost, use: "cert", called: "known host", of: (*client.Client).KnownHosts}
 	cmd.AddCommand(k.list(common), k.get(common),
 		newPublicCmd(common, k, "add-tls HOST", "Trust the certificates in a PEM file for a host", "certData",
-			"  slipway cert add-tls git.example.org --file ca.pem", func(c *change, args []string) { c.name, c.public["serverName"] = args[0], args[0] }),
+			"  slipway cert add-tls git.example.org --file ca.pem",
+			func(c *change, args []string) { c.name, c.public["serverName"] = args[0], args[0] }),
 		newPublicCmd(common, hosts, "add-ssh", "Trust the host keys that ssh-keyscan prints", "data",
 			"  ssh-keyscan git.example.org | slipway cert add-ssh --file -", func(c *change, _ []string) { c.name = "known-host" }),
 		k.remove(common))
@@ -48,7 +50,8 @@ func newGPGCmd(common *connect.Common) *cobra.Command {
 	}
 	cmd.AddCommand(k.list(common), k.get(common),
 		newPublicCmd(common, k, "add KEYID", "Add a public key to an agent", "keyData",
-			"  gpg --armor --export 4AEE18F83AFDEB23 | slipway gpg add 4AEE18F83AFDEB23 --file -", func(c *change, args []string) { c.name = args[0] }),
+			"  gpg --armor --export 4AEE18F83AFDEB23 | slipway gpg add 4AEE18F83AFDEB23 --file -",
+			func(c *change, args []string) { c.name = args[0] }),
 		k.remove(common))
 	return cmd
 }

@@ -24,7 +24,8 @@ func repositories() *kind {
 
 func templates() *kind {
 	return &kind{
-		setting: agentapi.SettingRepoCreds, use: "repo template", called: "credential template", example: "example-org", of: (*client.Client).CredentialTemplates,
+		setting: agentapi.SettingRepoCreds, use: "repo template", called: "credential template", example: "example-org",
+		of:     (*client.Client).CredentialTemplates,
 		header: []string{"URL", "TYPE"},
 		row:    func(s agentapi.Setting) []string { return []string{s.Fields["url"], s.Fields["type"]} },
 	}
@@ -42,7 +43,8 @@ func newRepoCmd(common *connect.Common) *cobra.Command {
 func repoCmd(common *connect.Common, k *kind, use, short string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short,
-		Example: fmt.Sprintf("  slipway %s create https://git.example.org/shop.git --username bot --password-file token.txt\n  slipway %s list", k.use, k.use),
+		Example: fmt.Sprintf("  slipway %s create https://git.example.org/shop.git --username bot --password-file token.txt\n  slipway %s list",
+			k.use, k.use),
 	}
 	cmd.AddCommand(k.list(common), k.get(common), newRepoWriteCmd(common, k, "create"), newRepoWriteCmd(common, k, "update"), k.remove(common))
 	if k.tests {

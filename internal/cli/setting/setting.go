@@ -127,7 +127,8 @@ func (k *kind) find(ctx context.Context, s *connect.Server, agent, arg string) (
 			return api.Item{}, err
 		}
 		f := one.Setting.Fields
-		if slices.Contains([]string{items[i].ID(), items[i].Name, f["url"], f["server"]}, arg) || k.setting == agentapi.SettingCluster && f["name"] == arg {
+		if slices.Contains([]string{items[i].ID(), items[i].Name, f["url"], f["server"]}, arg) ||
+			k.setting == agentapi.SettingCluster && f["name"] == arg {
 			found, ids = append(found, items[i]), append(ids, items[i].ID())
 		}
 	}
@@ -135,9 +136,11 @@ func (k *kind) find(ctx context.Context, s *connect.Server, agent, arg string) (
 	case 1:
 		return found[0], nil
 	case 0:
-		return api.Item{}, fmt.Errorf("there is no %s %s, or you may not see it; `slipway %s list` shows those that you see", k.called, arg, k.use)
+		return api.Item{}, fmt.Errorf("there is no %s %s, or you may not see it; `slipway %s list` shows those that you see",
+			k.called, arg, k.use)
 	}
-	return api.Item{}, iostream.Usagef("%d of them are %s: write one of %s, or use --agent", len(ids), arg, strings.Join(ids[:min(len(ids), 10)], ", "))
+	return api.Item{}, iostream.Usagef("%d of them are %s: write one of %s, or use --agent", len(ids), arg,
+		strings.Join(ids[:min(len(ids), 10)], ", "))
 }
 
 func targetOf(i *api.Item) api.Target {
@@ -264,9 +267,12 @@ func verb(onlyTry bool) string {
 
 // sealTo seals fields to the key of an agent, for the signed-in user and for now. A key that changed has to be accepted: the
 // server could have put its own in.
-func sealTo(ctx context.Context, s *connect.Server, agent *api.Agent, what seal.Purpose, fields map[string]string, accept bool) (string, error) {
+func sealTo(ctx context.Context, s *connect.Server, agent *api.Agent, what seal.Purpose, fields map[string]string,
+	accept bool,
+) (string, error) {
 	if agent.SealKey == "" {
-		return "", fmt.Errorf("agent %s has no key to seal secrets to yet: it gets one when it has registered; `slipway agent wait %s`", agent.ID, agent.ID)
+		return "", fmt.Errorf("agent %s has no key to seal secrets to yet: it gets one when it has registered; `slipway agent wait %s`", agent.ID,
+			agent.ID)
 	}
 	for field := range fields {
 		if t := agentapi.SettingType(what.Type); !t.Secret(field) {
@@ -285,7 +291,8 @@ func sealTo(ctx context.Context, s *connect.Server, agent *api.Agent, what seal.
 	var raw []byte
 	err = remote.Update(func(contexts *remote.Contexts) (err error) {
 		if !contexts.Trust(s.Name.Server, agent.UID, agent.SealKey, accept) {
-			return fmt.Errorf("the key of agent %s is another one than before, and nothing was sent: if its keys were rotated or it was registered again, "+
+			return fmt.Errorf("the key of agent %s is another one than before, and nothing was sent: "+
+				"if its keys were rotated or it was registered again, "+
 				"repeat this with --accept-new-key; if not, the connection may be intercepted", agent.ID)
 		}
 		raw, err = seal.Seal(key, fields, what)
@@ -406,7 +413,8 @@ func newSealCmd(common *connect.Common) *cobra.Command {
 		Long: "Seal the secret fields of a setting to the key of the agent, and print the text for `sealed` of a request. It\n" +
 			"opens within 30 minutes, for a request of the signed-in user, with this agent, type, name, project, labels and open fields only.\n" +
 			"`slipway repo create` and similar commands seal their secrets automatically.",
-		Example: "  slipway seal --agent account.prod --type repository --name shop --open url=https://git.example.org/shop.git --field password=password.txt",
+		Example: "  slipway seal --agent account.prod --type repository --name shop --open url=https://git.example.org/shop.git " +
+			"--field password=password.txt",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			fields := map[string]string{}
 			for _, text := range files {
@@ -453,7 +461,8 @@ func newSealCmd(common *connect.Common) *cobra.Command {
 	cmd.Flags().StringArrayVar(&open, "open", nil, "`FIELD=VALUE`: a field of the request that is not sealed; all of them, repeat for several")
 	cmd.Flags().StringArrayVar(&labels, "label", nil, "`key=value`: a label of the request; all of them, repeat for several")
 	cmd.Flags().BoolVar(&try, "test", false, "for a request that only tries the connection")
-	cmd.Flags().StringArrayVar(&files, "field", nil, "`FIELD=FILE`: a field, and the file with its value, - for standard input; repeat for several")
+	cmd.Flags().StringArrayVar(&files, "field", nil,
+		"`FIELD=FILE`: a field, and the file with its value, - for standard input; repeat for several")
 	cmd.Flags().BoolVar(&accept, "accept-new-key", false, "seal to the agent's key although it has changed")
 	return cmd
 }

@@ -63,7 +63,9 @@ func install(ctx context.Context, cluster *connect.Cluster, namespace string) er
 	})
 }
 
-func createMissing(ctx context.Context, cluster *connect.Cluster, resource schema.GroupVersionResource, namespace string, obj map[string]any) error {
+func createMissing(ctx context.Context, cluster *connect.Cluster, resource schema.GroupVersionResource, namespace string,
+	obj map[string]any,
+) error {
 	u := &unstructured.Unstructured{Object: obj}
 	_, err := cluster.Dynamic.Resource(resource).Namespace(namespace).Create(ctx, u, metav1.CreateOptions{FieldManager: connect.Manager})
 	if err != nil && !apierrors.IsAlreadyExists(err) {

@@ -236,7 +236,8 @@ func (s *stack) awaitCopy(ctx context.Context, c *client.Client, cluster *connec
 		return nil
 	}
 	parent := ctx
-	ctx, cancel := context.WithTimeoutCause(ctx, copyLimit, fmt.Errorf("the server did not learn of the applications within %s; the logs are in %s", copyLimit, s.dir.file("log")))
+	ctx, cancel := context.WithTimeoutCause(ctx, copyLimit,
+		fmt.Errorf("the server did not learn of the applications within %s; the logs are in %s", copyLimit, s.dir.file("log")))
 	defer cancel()
 	apps, err := cluster.Apps.List(ctx, "")
 	if err != nil {
@@ -260,7 +261,8 @@ func (s *stack) awaitCopy(ctx context.Context, c *client.Client, cluster *connec
 		select {
 		case <-ctx.Done():
 			if known > 0 && parent.Err() == nil { // what the server cannot take is no reason to stop all the rest
-				s.say("the agent is connected, but the server knows only %d of %d applications; the logs are in %s", known, len(apps), s.dir.file("log"))
+				s.say("the agent is connected, but the server knows only %d of %d applications; the logs are in %s", known,
+					len(apps), s.dir.file("log"))
 				return nil
 			}
 			return context.Cause(ctx)

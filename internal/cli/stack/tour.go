@@ -147,7 +147,8 @@ func (s *stack) awaitCommit(ctx context.Context, cluster *connect.Cluster, c dem
 		if app == nil {
 			return false, fmt.Errorf("application %s was deleted; start again to get it back", name)
 		}
-		done := app.Status.Sync.Revision == id && app.Status.Sync.Status == v1alpha1.SyncStatusSynced && app.Status.Health.Status == v1alpha1.HealthHealthy
+		done := app.Status.Sync.Revision == id && app.Status.Sync.Status == v1alpha1.SyncStatusSynced &&
+			app.Status.Health.Status == v1alpha1.HealthHealthy
 		if slices.Contains(c.Holds, name) {
 			done = slices.ContainsFunc(app.Status.Conditions, func(x v1alpha1.ApplicationCondition) bool { return x.Type == v1alpha1.ConditionHeld })
 		}

@@ -33,11 +33,13 @@ func newUpCmd(common *connect.Common) *cobra.Command {
 			"loopback with a repository of five applications; sync them, add a service that runs in two regions, and print what to try\n" +
 			"next. Ctrl-C or `slipway down` stops it all.\n\n" +
 			"The data directory then holds `kubeconfig`, and `env` for the shell: source DIR/env. It sets the context that is\n" +
-			"signed in to the server: `" + contextName + "`, or `" + contextName + "-2` and so on for a second data directory. Without `env`, commands go on\n" +
+			"signed in to the server: `" + contextName + "`, or `" + contextName +
+			"-2` and so on for a second data directory. Without `env`, commands go on\n" +
 			"talking to the current context, and to this one where there was none.",
-		Example: "  slipway up\n  slipway up --detach --data .run && . .run/env\n  slipway up --kubeconfig ~/.kube/config\n  slipway up --no-server",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return upRun(cmd.Context(), o) },
+		Example: "  slipway up\n  slipway up --detach --data .run && . " +
+			".run/env\n  slipway up --kubeconfig ~/.kube/config\n  slipway up --no-server",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return upRun(cmd.Context(), o) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.data, "data", defaultDir(), "`directory` of everything that is kept")
@@ -45,7 +47,8 @@ func newUpCmd(common *connect.Common) *cobra.Command {
 	flags.IntVar(&o.nodes, "nodes", 3, "number of simulated nodes of the development cluster")
 	flags.BoolVarP(&o.detach, "detach", "d", false, "go on in the background; return when all is synced and healthy")
 	flags.BoolVar(&o.demo, "demo", true, "serve and deploy the demo repository")
-	flags.BoolVar(&o.tour, "tour", true, "also show services in two regions, releases, a held sync and notifications; needs the demo and the server")
+	flags.BoolVar(&o.tour, "tour", true,
+		"also show services in two regions, releases, a held sync and notifications; needs the demo and the server")
 	flags.BoolVar(&o.alone, "no-server", false, "start no server; the agent works from the cluster alone")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long starting may take")
 	return cmd
@@ -129,5 +132,6 @@ func (f *facts) serverText() string {
 	if f.Server == "" {
 		return ""
 	}
-	return fmt.Sprintf("Server           %s\nSigned in as     %s, context %s; the password is in %s\n", f.Server, f.User, f.Context, f.PasswordFile)
+	return fmt.Sprintf("Server           %s\nSigned in as     %s, context %s; the password is in %s\n", f.Server, f.User,
+		f.Context, f.PasswordFile)
 }

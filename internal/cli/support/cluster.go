@@ -30,10 +30,12 @@ type agentPart struct{ port, path string }
 
 // status are the fields of an Application that say how it is, and nothing of what is wanted.
 func status() fields {
-	return keep("agent", "metadata.name", "metadata.namespace", "metadata.generation", "metadata.creationTimestamp", "metadata.deletionTimestamp",
+	return keep("agent", "metadata.name", "metadata.namespace", "metadata.generation", "metadata.creationTimestamp",
+		"metadata.deletionTimestamp",
 		"status.sync.status", "status.sync.revision", "status.sync.revisions", "status.health", "status.conditions", "status.reconciledAt",
 		"status.sourceType", "status.sourceTypes", "status.controllerNamespace",
-		"status.resources.group", "status.resources.kind", "status.resources.namespace", "status.resources.name", "status.resources.status", "status.resources.health",
+		"status.resources.group", "status.resources.kind", "status.resources.namespace", "status.resources.name", "status.resources.status",
+		"status.resources.health",
 		"status.operationState.phase", "status.operationState.message", "status.operationState.startedAt", "status.operationState.finishedAt",
 		"status.operationState.retryCount", "status.operationState.syncResult.revision", "status.operationState.syncResult.revisions",
 		"status.operationState.syncResult.resources.kind", "status.operationState.syncResult.resources.namespace",
@@ -96,13 +98,15 @@ func (s *site) list(ctx context.Context, group, version, resource, selector stri
 		out.note = fmt.Sprintf("the first %d only", len(out.items))
 	}
 	if len(out.items) == 0 && selector != "" {
-		out.note = fmt.Sprintf("namespace %s has no %s with label %s; an agent that runs outside of it is not seen", s.namespace, resource, selector)
+		out.note = fmt.Sprintf("namespace %s has no %s with label %s; an agent that runs outside of it is not seen",
+			s.namespace, resource, selector)
 	}
 	return out, nil
 }
 
 func (s *site) deployments(ctx context.Context) (found, error) {
-	kept := keep("kind", "metadata.name", "metadata.creationTimestamp", "metadata.generation", "spec.replicas", "spec.template.spec.containers.name",
+	kept := keep("kind", "metadata.name", "metadata.creationTimestamp", "metadata.generation", "spec.replicas",
+		"spec.template.spec.containers.name",
 		"spec.template.spec.containers.image", "spec.template.spec.containers.resources", "status.observedGeneration", "status.replicas",
 		"status.readyReplicas", "status.updatedReplicas", "status.availableReplicas", "status.unavailableReplicas", "status.conditions")
 	out, err := s.list(ctx, "apps", "v1", "deployments", labelled, kept)
@@ -120,7 +124,8 @@ func (s *site) deployments(ctx context.Context) (found, error) {
 func (s *site) pods(ctx context.Context) (found, error) {
 	return s.list(ctx, "", "v1", "pods", labelled, keep("metadata.name", "metadata.creationTimestamp", "metadata.deletionTimestamp",
 		"spec.nodeName", "status.phase", "status.reason", "status.message", "status.conditions", "status.startTime", "status.qosClass",
-		"status.containerStatuses.name", "status.containerStatuses.ready", "status.containerStatuses.restartCount", "status.containerStatuses.image",
+		"status.containerStatuses.name", "status.containerStatuses.ready", "status.containerStatuses.restartCount",
+		"status.containerStatuses.image",
 		"status.containerStatuses.state", "status.containerStatuses.lastState"))
 }
 

@@ -23,7 +23,10 @@ func serverParts(s *connect.Server) []part {
 		{"server.json", "version of the server, whether it is healthy and ready, and counts", at.server},
 		{"agents.json", "agents: state, version, lag, components", at.agents},
 		{"applications.json", "applications: sync, health, last operation, types of conditions", at.applications},
-		{"conditions.json", fmt.Sprintf("conditions and results of up to %d applications that are not as they should be", maxDetail), at.conditions},
+		{
+			"conditions.json", fmt.Sprintf("conditions and results of up to %d applications that are not as they should be", maxDetail),
+			at.conditions,
+		},
 		{"jobs.json", "the newest jobs", at.jobs},
 		{"deployments.json", "the newest deployments: what was done, and how it ended", at.deployments},
 		{"channels.json", "channels of notifications: kind and host, no secret", at.channels},
@@ -62,7 +65,10 @@ func (p plane) server(ctx context.Context) (found, error) {
 		}
 		return "ok"
 	}
-	out := map[string]any{"version": info.Version, "url": info.PublicURL, "healthz": said(p.Client.Healthy(ctx)), "readyz": said(p.Client.Ready(ctx))}
+	out := map[string]any{
+		"version": info.Version, "url": info.PublicURL, "healthz": said(p.Client.Healthy(ctx)),
+		"readyz": said(p.Client.Ready(ctx)),
+	}
 	if counts, err := p.Client.Overview(ctx); err != nil {
 		out["counts"] = err.Error()
 	} else {
@@ -73,7 +79,8 @@ func (p plane) server(ctx context.Context) (found, error) {
 
 func (p plane) agents(ctx context.Context) (found, error) {
 	list, err := p.Client.AgentEntities().All(ctx, api.ListOptions{})
-	return found{items: all(list), keep: keep("id", "namespaced", "hosted.cluster", "hosted.state", "hosted.since", "hosted.message", "hosted.restarts", "status")}, p.Explain(err)
+	return found{items: all(list), keep: keep("id", "namespaced", "hosted.cluster", "hosted.state", "hosted.since", "hosted.message",
+		"hosted.restarts", "status")}, p.Explain(err)
 }
 
 func (p plane) applications(ctx context.Context) (found, error) {
@@ -119,12 +126,14 @@ func (p plane) conditions(ctx context.Context) (found, error) {
 
 func (p plane) jobs(ctx context.Context) (found, error) {
 	page, err := p.Client.Jobs(ctx, api.JobFilter{ListOptions: api.ListOptions{Limit: maxRecent}}, false)
-	return newest(page, "id", "state", "message", "counts", "createdAt", "finishedAt", "request.action", "request.limit", "request.stopAfter"), p.Explain(err)
+	return newest(page, "id", "state", "message", "counts", "createdAt", "finishedAt", "request.action", "request.limit",
+		"request.stopAfter"), p.Explain(err)
 }
 
 func (p plane) deployments(ctx context.Context) (found, error) {
 	page, err := p.Client.Ledger(ctx, api.LedgerFilter{ListOptions: api.ListOptions{Limit: maxRecent}})
-	return newest(page, "id", "agent", "namespace", "name", "automatic", "action", "recovered", "retries", "revision", "detectedAt", "renderedAt",
+	return newest(page, "id", "agent", "namespace", "name", "automatic", "action", "recovered", "retries", "revision",
+		"detectedAt", "renderedAt",
 		"startedAt", "appliedAt", "finishedAt", "healthyAt", "phase", "message", "health", "counts", "notes"), p.Explain(err)
 }
 
@@ -146,5 +155,6 @@ func (p plane) channels(ctx context.Context) (found, error) {
 
 func (p plane) deliveries(ctx context.Context) (found, error) {
 	page, err := p.Client.Deliveries(ctx, api.DeliveryFilter{ListOptions: api.ListOptions{Limit: maxRecent}})
-	return newest(page, "id", "rule", "channel", "state", "attempts", "message", "createdAt", "finishedAt", "nextAt", "event.event"), p.Explain(err)
+	return newest(page, "id", "rule", "channel", "state", "attempts", "message", "createdAt", "finishedAt", "nextAt",
+		"event.event"), p.Explain(err)
 }

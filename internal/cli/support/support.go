@@ -51,8 +51,9 @@ func NewCmd(common *connect.Common) *cobra.Command {
 		Long: "Collect diagnostic data in one file, without secrets: versions, states, conditions and messages of\n" +
 			"a server, or of a cluster and the agent in it. No Secret is read, and no manifest is in it. index.txt in it says what else is\n" +
 			"left out, and which part could not be read and why.",
-		Example: "  slipway support-bundle --list\n  slipway support-bundle --output help.tar.gz\n  slipway support-bundle --kubeconfig ~/.kube/config -n argocd",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), &o, time.Now()) },
+		Example: "  slipway support-bundle --list\n  slipway support-bundle --output help.tar.gz\n  slipway support-bundle --kubeconfig " +
+			"~/.kube/config -n argocd",
+		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), &o, time.Now()) },
 	}
 	// In place of the one that all commands have: there is no table here.
 	cmd.Flags().StringVarP(&o.file, "output", "o", "", "`file` to write (default slipway-support-TIME.tar.gz)")

@@ -63,7 +63,8 @@ func newSettingsSetCmd(common *connect.Common) *cobra.Command {
 	flags.BoolVar(&o.wanted.Badges, "badges", false, "applications have status badges, which need no session")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "only validate at the server, and change nothing")
 	flags.StringVar(&o.reason, "reason", "", "why, for the audit")
-	cmd.MarkFlagsOneRequired("audit-retention-days", "command-retention-days", "banner", "banner-url", "banner-severity", "banner-permanent", "badges")
+	cmd.MarkFlagsOneRequired("audit-retention-days", "command-retention-days", "banner", "banner-url", "banner-severity",
+		"banner-permanent", "badges")
 	return cmd
 }
 

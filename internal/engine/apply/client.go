@@ -62,7 +62,8 @@ func (c *Client) do(ctx context.Context, build func() *rest.Request) ([]byte, er
 	start := c.now()
 	raw, err := build().Do(ctx).Raw()
 	end := c.now()
-	overloaded := apierrors.IsTooManyRequests(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsServiceUnavailable(err)
+	overloaded := apierrors.IsTooManyRequests(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
+		apierrors.IsServiceUnavailable(err)
 	c.limiter.Release(end.Sub(start), overloaded, end)
 	return raw, statusError(raw, err)
 }
@@ -105,7 +106,9 @@ func (c *Client) create(ctx context.Context, res live.Resource, m object.Manifes
 }
 
 // update writes the whole of an object that is there; body says at which resourceVersion.
-func (c *Client) update(ctx context.Context, res live.Resource, m object.Manifest, body []byte, validation string, dryRun bool) (map[string]any, error) {
+func (c *Client) update(ctx context.Context, res live.Resource, m object.Manifest, body []byte, validation string,
+	dryRun bool,
+) (map[string]any, error) {
 	return c.object(ctx, dryRun, func() *rest.Request {
 		return c.rest.Put().AbsPath(res.Path(m.Version, m.Key.Namespace, m.Key.Name)).
 			Param("fieldManager", live.Replacer).Param("fieldValidation", validation).
@@ -166,7 +169,9 @@ func (c *Client) Get(ctx context.Context, res live.Resource, key object.Key) (ma
 
 // Delete deletes one object if it still is the one with uid, and the guard's leave covers it. An object that is gone already is
 // no error.
-func (c *Client) Delete(ctx context.Context, leave guard.Leave, res live.Resource, key object.Key, uid string, how metav1.DeletionPropagation) error {
+func (c *Client) Delete(ctx context.Context, leave guard.Leave, res live.Resource, key object.Key, uid string,
+	how metav1.DeletionPropagation,
+) error {
 	if err := leave.Check(key); err != nil {
 		return err
 	}

@@ -118,7 +118,8 @@ func (w *writing) namespaceAdvice(err error) string {
 	case namespace == w.how.Destination:
 		return "it was deleted, or is not made yet: sync again, which makes it"
 	}
-	return fmt.Sprintf("create the namespace in Git, in an earlier wave; the sync option CreateNamespace makes no other than %s", w.how.Destination)
+	return fmt.Sprintf("create the namespace in Git, in an earlier wave; the sync option CreateNamespace makes no other than %s",
+		w.how.Destination)
 }
 
 func hint(key object.Key, err error, text string) string {
@@ -136,13 +137,15 @@ func hint(key object.Key, err error, text string) string {
 	case refusedToChange(err) && !replaceable(key):
 		return "the field cannot be changed in place: give the object another name, or move what is in it and delete it by hand"
 	case refusedToChange(err):
-		return "the field cannot be changed in place: set the sync option Replace=true,Force=true on the object, or sync once with --force, which deletes and creates it again, or give it another name"
+		return "the field cannot be changed in place: set the sync option Replace=true,Force=true on the object, or sync once with --force, " +
+			"which deletes and creates it again, or give it another name"
 	case misfit(err) && strings.Contains(text, undeclared):
 		return "correct the manifest, or set the sync option Validate=false on the object to leave out what its kind does not have"
 	case misfit(err) && strings.Contains(text, "duplicate entries for key"):
 		return "name each entry once, or set the sync option Replace=true on the object"
 	case apierrors.IsInvalid(err) && strings.Contains(text, "may not be specified when"):
-		return "correct the manifest; a field that it does not set has its old default, which the sync option Replace=true on the object takes away"
+		return "correct the manifest; a field that it does not set has its old default, " +
+			"which the sync option Replace=true on the object takes away"
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), misfit(err):
 		return "correct the manifest"
 	case apierrors.IsTooManyRequests(err), apierrors.IsServiceUnavailable(err), apierrors.IsServerTimeout(err):

@@ -28,7 +28,8 @@ func (w *writing) inherit(ctx context.Context, have map[string]any) error {
 		}
 		err := w.target.Client.patch(ctx, w.resource, w.change.Key, []operation{
 			{Op: "replace", Path: "/metadata/managedFields", Value: entries},
-			{Op: "replace", Path: "/metadata/resourceVersion", Value: object.Dict(have, "metadata")["resourceVersion"]}, // refused when it has changed since
+			// refused when it has changed since
+			{Op: "replace", Path: "/metadata/resourceVersion", Value: object.Dict(have, "metadata")["resourceVersion"]},
 		})
 		if apierrors.IsNotFound(err) {
 			return nil

@@ -63,7 +63,9 @@ func ourSet(entries []any, version any) map[string]any {
 // Foretell returns what an apply would make of an object after the owners of its fields have passed to us, and how they
 // pass. It writes nothing. have is the object with its managed fields, at the version of its manifest; the options
 // Replace and Force are ignored.
-func (t Target) Foretell(ctx context.Context, res live.Resource, have map[string]any, m object.Manifest, how How) (map[string]any, *Takeover, error) {
+func (t Target) Foretell(ctx context.Context, res live.Resource, have map[string]any, m object.Manifest,
+	how How,
+) (map[string]any, *Takeover, error) {
 	how.DryRun = true
 	w := writing{target: t, change: diff.Change{Key: m.Key}, resource: res, manifest: m, how: how}
 	w.settleOptions(object.OptionsOf(have))

@@ -115,8 +115,10 @@ func (w *writing) apply(ctx context.Context) Outcome {
 	case err != nil && w.options.Force.Is() && refusedToChange(err):
 		return w.recreate(ctx, err)
 	case err != nil && w.crowded(ctx, err):
-		return Outcome{Change: w.change, Err: err, Message: explain(w.change.Key, err, "the manifest alone would be taken, so an entry that another client "+
-			"put into the list is in its way: remove that, or set the sync option Replace=true on the object, which leaves only the content of the manifest")}
+		return Outcome{Change: w.change, Err: err, Message: explain(w.change.Key,
+			err, "the manifest alone would be taken, so an entry that another client "+
+				"put into the list is in its way: remove that, or set the sync option Replace=true on the object, "+
+				"which leaves only the content of the manifest")}
 	case err != nil:
 		return w.failed(err)
 	}
@@ -203,7 +205,8 @@ func (w *writing) claim(ctx context.Context, obj map[string]any, message string)
 		return w.failed(err)
 	}
 	// Some objects can be written as a whole and not be applied; it may be why they are.
-	return w.done(ctx, obj, message+"; changes to it in the cluster are not noticed, for the API server does not apply it: "+Explain(w.change.Key, err))
+	return w.done(ctx, obj, message+"; changes to it in the cluster are not noticed, for the API server does not apply it: "+
+		Explain(w.change.Key, err))
 }
 
 // validation says what becomes of fields that the kind does not have, where an object is written as a whole.

@@ -54,7 +54,10 @@ func (m *decision) going() (Decision, bool) {
 	} else if !last.Operation.InitiatedBy.Automated {
 		return Decision{}, false
 	}
-	d := Decision{Go: true, Going: true, Operation: last.Operation, Heal: last.Operation.Sync != nil && last.Operation.Sync.AutoHealAttemptsCount > 0}
+	d := Decision{
+		Go: true, Going: true, Operation: last.Operation,
+		Heal: last.Operation.Sync != nil && last.Operation.Sync.AutoHealAttemptsCount > 0,
+	}
 	if op := last.Operation.Sync; op != nil {
 		d.Prune, d.DryRun = op.Prune, op.DryRun
 	}
@@ -68,7 +71,8 @@ func (m *decision) asked(op v1alpha1.Operation) Decision {
 		return d
 	}
 	if last := m.App.Status.OperationState; m.Inputs.Released != nil && Begun(last) && SameOperation(last.Operation, op) {
-		d.Go, d.Refused = false, outlived+": Git has moved past it, and nothing was changed; request a sync again to deploy the present revision in Git"
+		d.Go, d.Refused = false, outlived+
+			": Git has moved past it, and nothing was changed; request a sync again to deploy the present revision in Git"
 		return d
 	}
 	if op.Sync != nil {
@@ -99,7 +103,8 @@ func (m *decision) refuse(op v1alpha1.Operation) string {
 	case op.Sync == nil:
 		return ""
 	case len(op.Sync.Manifests) > 0 && on && !op.Sync.DryRun:
-		return "automated sync is on and would revert it to Git immediately: turn it off (spec.syncPolicy.automated.enabled: false) to sync local manifests"
+		return "automated sync is on and would revert it to Git immediately: turn it off (spec.syncPolicy.automated.enabled: " +
+			"false) to sync local manifests"
 	case m.sharing() != "":
 		return m.sharing()
 	case on && !op.Sync.DryRun && !Restores(op) && !m.asSpecified():

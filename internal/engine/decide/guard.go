@@ -94,7 +94,8 @@ func Budget(app *v1alpha1.Application, ofProject string, agent *plan.Budget) (b 
 		if err == nil {
 			return b, from.whose, ""
 		}
-		problem = fmt.Sprintf("annotation %s of the %s: %v; the agent's --deletion-budget counts", v1alpha1.AnnotationDeletionBudget, from.whose, err)
+		problem = fmt.Sprintf("annotation %s of the %s: %v; the agent's --deletion-budget counts",
+			v1alpha1.AnnotationDeletionBudget, from.whose, err)
 		break
 	}
 	if agent != nil {

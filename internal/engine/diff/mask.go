@@ -215,7 +215,8 @@ func (m masker) inner(value any, path string, depth int) (any, bool) {
 func (m masker) repeated(notes map[string]any, values []string) {
 	for name, note := range notes {
 		text, _ := note.(string)
-		if name != lastApplied && (object.RepeatsObject(name) || slices.ContainsFunc(values, func(v string) bool { return strings.Contains(text, v) })) {
+		if name != lastApplied && (object.RepeatsObject(name) ||
+			slices.ContainsFunc(values, func(v string) bool { return strings.Contains(text, v) })) {
 			notes[name] = m.mask("annotation", name, note)
 		}
 	}

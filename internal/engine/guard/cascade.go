@@ -133,7 +133,8 @@ func (c Cascade) stays(m Member) string {
 // no plan.
 func (c Cascade) held(p Parting, reasons []string, asking []object.Key) string {
 	if len(asking) > 0 {
-		reasons = append(reasons, fmt.Sprintf("%s must be confirmed before it is deleted (sync option Delete=confirm or Prune=confirm)", Names(asking, len(asking))))
+		reasons = append(reasons, fmt.Sprintf("%s must be confirmed before it is deleted (sync option Delete=confirm or Prune=confirm)",
+			Names(asking, len(asking))))
 	}
 	text := fmt.Sprintf("held: nothing was deleted: %s: confirm with `slipway app confirm %s`", strings.Join(reasons, "; "), c.App)
 	if len(asking) < len(p.Asked) {

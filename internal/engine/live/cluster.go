@@ -92,7 +92,8 @@ func open(ctx context.Context, cfg Config, cat *catalog, httpClient *http.Client
 	}
 	c := &Cluster{
 		Server: cfg.Server, Tracking: cfg.Tracking, excluded: cfg.Excluded, log: cfg.Log, catalog: cat, stream: feed,
-		index: newIndex(cfg.Notify), timeout: firstList, watches: map[object.Kind]*watcher{}, look: cfg.look, grace: eventGrace, missed: cfg.Missed,
+		index: newIndex(cfg.Notify), timeout: firstList, watches: map[object.Kind]*watcher{}, look: cfg.look,
+		grace: eventGrace, missed: cfg.Missed,
 	}
 	if c.look == 0 {
 		c.look = kindsLook

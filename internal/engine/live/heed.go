@@ -52,7 +52,8 @@ func (x *index) heeded(key object.Key, obj map[string]any) []Event {
 	var events []Event
 	for app, h := range x.heeds[key] {
 		was := h.differs
-		h.seen, h.differs = true, obj != nil && (!has(object.Dict(meta, "labels"), h.labels) || !has(object.Dict(meta, "annotations"), h.annotations))
+		h.seen, h.differs = true, obj != nil &&
+			(!has(object.Dict(meta, "labels"), h.labels) || !has(object.Dict(meta, "annotations"), h.annotations))
 		if h.differs && !was {
 			events = append(events, Event{App: app, Key: key, Why: Drift})
 		}

@@ -121,8 +121,8 @@ func (x *index) abandoned(namespace string, exists func(app string) bool) []obje
 	return out
 }
 
-// WatchNamespaced watches all kinds that are in namespaces, that are not excluded and that wanted accepts, and waits for their first lists. It
-// returns those that could not be listed: what is in them is not known.
+// WatchNamespaced watches all kinds that are in namespaces, that are not excluded and that wanted accepts, and waits for their
+// first lists. It returns those that could not be listed: what is in them is not known.
 func (c *Cluster) WatchNamespaced(ctx context.Context, wanted func(object.Kind) bool) ([]object.Kind, error) {
 	known, err := c.catalog.load(ctx)
 	if err != nil {

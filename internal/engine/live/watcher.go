@@ -47,7 +47,8 @@ func (w *watcher) note(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.err = err
-	permanent := apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsUnauthorized(err) || apierrors.IsMethodNotSupported(err)
+	permanent := apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsUnauthorized(err) ||
+		apierrors.IsMethodNotSupported(err)
 	if permanent {
 		select {
 		case <-w.fail:

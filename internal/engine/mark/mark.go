@@ -71,7 +71,8 @@ func Write(annotation string, v any) (string, error) {
 		return "", fmt.Errorf("encode annotation %s: %w", annotation, err)
 	}
 	if len(raw) > v1alpha1.MaxAnnotation {
-		return "", fmt.Errorf("annotation %s would have %d bytes, and more than %d are not read; give less", annotation, len(raw), v1alpha1.MaxAnnotation)
+		return "", fmt.Errorf("annotation %s would have %d bytes, and more than %d are not read; give less", annotation, len(raw),
+			v1alpha1.MaxAnnotation)
 	}
 	return string(raw), nil
 }

@@ -30,11 +30,13 @@ func ParseTracking(config map[string]string) (Tracking, error) {
 	case v1alpha1.TrackingLabel, v1alpha1.TrackingAnnotationAndLabel:
 		out.Method = method
 	default:
-		errs = append(errs, fmt.Errorf("%s: %.80q is not known: write annotation, annotation+label or label; annotation counts", KeyTrackingMethod, method))
+		errs = append(errs, fmt.Errorf("%s: %.80q is not known: write annotation, annotation+label or label; annotation counts",
+			KeyTrackingMethod, method))
 	}
 	if label := strings.TrimSpace(config[KeyTrackingLabel]); label != "" && out.Method != "" {
 		if wrong := validation.IsQualifiedName(label); len(wrong) > 0 {
-			errs = append(errs, fmt.Errorf("%s: %.80q is no name of a label: %s; %s counts", KeyTrackingLabel, label, wrong[0], v1alpha1.LabelInstance))
+			errs = append(errs, fmt.Errorf("%s: %.80q is no name of a label: %s; %s counts", KeyTrackingLabel, label, wrong[0],
+				v1alpha1.LabelInstance))
 		} else {
 			out.Label = label
 		}

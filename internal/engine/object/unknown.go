@@ -19,5 +19,6 @@ func (e *UnknownKindError) Error() string {
 		return fmt.Sprintf(v1alpha1.MessageUnservedVersion+"%s at version %s, not %s: change apiVersion in the manifest",
 			e.Kind, strings.Join(e.Served, ", "), e.Version)
 	}
-	return fmt.Sprintf(v1alpha1.MessageUnknownKind+"%s: install its CustomResourceDefinition first, or correct apiVersion and kind in the manifest", e.Kind)
+	return fmt.Sprintf(v1alpha1.MessageUnknownKind+
+		"%s: install its CustomResourceDefinition first, or correct apiVersion and kind in the manifest", e.Kind)
 }

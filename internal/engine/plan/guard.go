@@ -48,7 +48,8 @@ func ParseBudget(text string) (Budget, error) {
 
 func errBudget(text string) error {
 	const shown = 40
-	return errors.New(strconv.Quote(text[:min(len(text), shown)]) + ` is no deletion budget: write off, a number of objects, or both limits as in "20,30%"`)
+	return errors.New(strconv.Quote(text[:min(len(text), shown)]) +
+		` is no deletion budget: write off, a number of objects, or both limits as in "20,30%"`)
 }
 
 // String prints the budget as ParseBudget reads it.
@@ -98,7 +99,8 @@ func TakesOthers(k object.Kind) bool {
 func Digest(keys []object.Key) string {
 	sorted := slices.Clone(keys)
 	slices.SortFunc(sorted, func(a, b object.Key) int {
-		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace),
+			cmp.Compare(a.Name, b.Name))
 	})
 	h := sha256.New()
 	for _, k := range sorted {

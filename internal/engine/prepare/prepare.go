@@ -48,7 +48,8 @@ func (f For) Object(ctx context.Context, o object.Manifest) (Object, error) {
 		return p, nil
 	}
 	if !p.Hook.Is && o.Key.Name == "" {
-		return p, fmt.Errorf("%s with metadata.generateName %q: only hooks may leave the name to the cluster; set metadata.name", o.Key.Kind, p.Prefix)
+		return p, fmt.Errorf("%s with metadata.generateName %q: only hooks may leave the name to the cluster; set metadata.name",
+			o.Key.Kind, p.Prefix)
 	}
 	if p.Options != nil {
 		for _, option := range p.Options.Unknown {
@@ -59,7 +60,8 @@ func (f For) Object(ctx context.Context, o object.Manifest) (Object, error) {
 		addFinalizer(obj)
 	}
 	if object.Annotation(obj, v1alpha1.AnnotationHookRun) != "" {
-		p.Misread = append(p.Misread, fmt.Sprintf("annotation %s of %s (it is left out: only the agent sets it)", v1alpha1.AnnotationHookRun, o.Key))
+		p.Misread = append(p.Misread, fmt.Sprintf("annotation %s of %s (it is left out: only the agent sets it)",
+			v1alpha1.AnnotationHookRun, o.Key))
 	}
 	if p.Manifest, err = f.Place(ctx, obj, o); err != nil {
 		return p, err

@@ -81,7 +81,8 @@ func (e *environment) expandFile(name string) (string, error) {
 			return first + "/" + e.expand(rest), nil
 		}
 		if e.req.Refs != nil && !strings.HasPrefix(ref, "$") && !isVariable(strings.Trim(ref, "{}")) {
-			return "", fmt.Errorf("%s refers to source %q, but no source of the application has that ref; give it to the source that holds the file", name, ref)
+			return "", fmt.Errorf("%s refers to source %q, but no source of the application has that ref; give it to the source that holds the file",
+				name, ref)
 		}
 	}
 	return e.expand(name), nil

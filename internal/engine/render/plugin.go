@@ -16,7 +16,8 @@ func PluginAdvice(name string) string {
 	}
 	switch {
 	case has("sops", "secret", "vault", "avp", "strongbox", "git-crypt"):
-		return "nothing is decrypted when a source is rendered: have External Secrets or Sealed Secrets make the Secrets in the cluster, and remove the plugin from the source"
+		return "nothing is decrypted when a source is rendered: have External Secrets or Sealed Secrets make the Secrets in the cluster, " +
+			"and remove the plugin from the source"
 	case has("helmfile", "tanka", "cdk8s", "kcl", "cue", "ytt", "dhall", "pkl"):
 		return "commit what it renders, for example from CI, and deploy that directory"
 	}

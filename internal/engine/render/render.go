@@ -16,12 +16,13 @@ import (
 // root), Tool is known and Limits are filled in. A Renderer must not substitute again: what was an escaped $$ is a
 // plain $ by now, and a cache relies on Deps as Prepare returned them. A value file may still begin with "$ref/".
 type Request struct {
-	App       App
-	Tool      Tool // set by Prepare
-	Source    v1alpha1.ApplicationSource
-	Tree      source.Tree            // the source's own repository or chart, at the resolved revision
-	Refs      map[string]source.Tree // trees of the sources that have a ref name, for "$name/path" value files; nil where the Application has one source
-	Namespace string                 // spec.destination.namespace
+	App    App
+	Tool   Tool // set by Prepare
+	Source v1alpha1.ApplicationSource
+	Tree   source.Tree // the source's own repository or chart, at the resolved revision
+	// trees of the sources that have a ref name, for "$name/path" value files; nil where the Application has one source
+	Refs      map[string]source.Tree
+	Namespace string // spec.destination.namespace
 	Cluster   Capabilities
 	Limits    Limits
 }

@@ -146,10 +146,12 @@ func (p Provider) admits(who person) error {
 		return nil
 	}
 	if who.mail == "" {
-		return api.Errorf(api.CodeForbidden, "identity provider %s gave no mail address, and only some domains may sign in: have it give the scope email", p.Name)
+		return api.Errorf(api.CodeForbidden,
+			"identity provider %s gave no mail address, and only some domains may sign in: have it give the scope email", p.Name)
 	}
 	if !who.verified {
-		return api.Errorf(api.CodeForbidden, "identity provider %s has not verified the mail address %s: verify it there, and sign in again", p.Name, who.mail)
+		return api.Errorf(api.CodeForbidden,
+			"identity provider %s has not verified the mail address %s: verify it there, and sign in again", p.Name, who.mail)
 	}
 	at := strings.LastIndexByte(who.mail, '@')
 	if !slices.ContainsFunc(p.Domains, func(d string) bool { return strings.EqualFold(strings.TrimPrefix(d, "@"), who.mail[at+1:]) }) {

@@ -47,20 +47,31 @@ func readCLILogin(query url.Values) (*cliLogin, error) {
 	if err := checkLoopback(in.Redirect); err != nil {
 		return nil, err
 	}
-	if sum, err := base64.RawURLEncoding.Strict().DecodeString(in.Challenge); err != nil || len(in.Challenge) != challengeSize || len(sum) != sha256.Size {
-		return nil, &api.Error{Code: api.CodeInvalid, Field: "cli_challenge", Message: "cli_challenge is no SHA-256 in base64: use the slipway command line of this server's version"}
+	if sum, err := base64.RawURLEncoding.Strict().DecodeString(in.Challenge); err != nil || len(in.Challenge) != challengeSize ||
+		len(sum) != sha256.Size {
+		return nil, &api.Error{
+			Code: api.CodeInvalid, Field: "cli_challenge",
+			Message: "cli_challenge is no SHA-256 in base64: use the slipway command line of this server's version",
+		}
 	}
 	if in.State == "" || len(in.State) > maxCLIState {
-		return nil, &api.Error{Code: api.CodeInvalid, Field: "cli_state", Message: fmt.Sprintf("cli_state is missing or longer than %d bytes", maxCLIState)}
+		return nil, &api.Error{
+			Code: api.CodeInvalid, Field: "cli_state",
+			Message: fmt.Sprintf("cli_state is missing or longer than %d bytes", maxCLIState),
+		}
 	}
 	return &in, nil
 }
 
 // checkLoopback keeps a code from being sent to another machine.
 func checkLoopback(redirect string) error {
-	wrong := &api.Error{Code: api.CodeInvalid, Field: "cli_redirect", Message: "cli_redirect must be http://127.0.0.1:<port>/<path> or http://[::1]:<port>/<path>"}
+	wrong := &api.Error{
+		Code: api.CodeInvalid, Field: "cli_redirect",
+		Message: "cli_redirect must be http://127.0.0.1:<port>/<path> or http://[::1]:<port>/<path>",
+	}
 	u, err := url.Parse(redirect)
-	if err != nil || len(redirect) > 200 || u.Scheme != "http" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.Opaque != "" {
+	if err != nil || len(redirect) > 200 || u.Scheme != "http" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" ||
+		u.Opaque != "" {
 		return wrong
 	}
 	port, err := strconv.ParseUint(u.Port(), 10, 16)

@@ -75,10 +75,12 @@ func New(cfg Config) (*Authn, error) {
 		cfg.Outbound = &outward.Policy{Private: true}
 	}
 	if cfg.Idle < time.Minute || cfg.Longest < cfg.Idle {
-		return nil, fmt.Errorf("a session may be idle for %s and last for %s: the first is at least a minute, the second at least as long", cfg.Idle, cfg.Longest)
+		return nil, fmt.Errorf("a session may be idle for %s and last for %s: the first is at least a minute, the second at least as long",
+			cfg.Idle, cfg.Longest)
 	}
 	base, err := url.Parse(strings.TrimSuffix(cfg.URL, "/"))
-	if err != nil || base.Scheme != "https" && base.Scheme != "http" || base.Host == "" || base.User != nil || base.RawQuery != "" || base.Path != "" {
+	if err != nil || base.Scheme != "https" && base.Scheme != "http" || base.Host == "" || base.User != nil || base.RawQuery != "" ||
+		base.Path != "" {
 		return nil, errors.New("the server's own URL cannot be used: write it as https://slipway.example.org")
 	}
 	a := &Authn{cfg: cfg, base: base}

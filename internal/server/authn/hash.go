@@ -51,7 +51,8 @@ type passwordHash struct {
 // String writes the hash as other programs do that use argon2: $argon2id$v=19$m=65536,t=3,p=2$salt$key.
 func (h passwordHash) String() string {
 	enc := base64.RawStdEncoding.EncodeToString
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, h.params.Memory, h.params.Time, h.params.Threads, enc(h.salt), enc(h.key))
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, h.params.Memory, h.params.Time, h.params.Threads,
+		enc(h.salt), enc(h.key))
 }
 
 // parseHash reads a hash. Its parameters are within bounds.
@@ -96,7 +97,8 @@ type hasher struct {
 // newHasher makes a hasher that works at two hashes at most at a time.
 func newHasher(params Params) (*hasher, error) {
 	if !params.valid() {
-		return nil, fmt.Errorf("parameters of password hashes %+v: memory is 8 KiB a thread to 1 GiB, time 1 to %d, threads 1 to %d", params, maxTime, maxThreads)
+		return nil, fmt.Errorf("parameters of password hashes %+v: memory is 8 KiB a thread to 1 GiB, time 1 to %d, threads 1 to %d",
+			params, maxTime, maxThreads)
 	}
 	h := &hasher{params: params, slots: make(chan struct{}, 2)}
 	h.dummy = passwordHash{params: params, salt: random(saltSize), key: random(keySize)}

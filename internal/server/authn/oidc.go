@@ -82,7 +82,8 @@ func (a *Authn) BeginOIDC(r *http.Request, returnTo string) (string, []*http.Coo
 	if err := a.cfg.Pendings.CreatePending(r.Context(), pending); err != nil {
 		return "", nil, err
 	}
-	target := p.oauth(found).AuthCodeURL(state, oidc.Nonce(derive(cookie, "nonce", state)), oauth2.S256ChallengeOption(derive(cookie, "pkce", state)))
+	target := p.oauth(found).AuthCodeURL(state, oidc.Nonce(derive(cookie, "nonce", state)),
+		oauth2.S256ChallengeOption(derive(cookie, "pkce", state)))
 	return target, []*http.Cookie{a.cookie(loginCookie, cookie, int(loginLasts/time.Second))}, nil
 }
 
@@ -126,7 +127,9 @@ func (a *Authn) FinishOIDC(r *http.Request, from Client) (string, api.Principal,
 }
 
 // finish is FinishOIDC for a sign-in that was found.
-func (a *Authn) finish(r *http.Request, from Client, begun login, p *provider, cookie string) (string, api.Principal, []*http.Cookie, error) {
+func (a *Authn) finish(r *http.Request, from Client, begun login, p *provider,
+	cookie string,
+) (string, api.Principal, []*http.Cookie, error) {
 	ctx, query := r.Context(), r.URL.Query()
 	found, err := p.discover(ctx, a.cfg.Now())
 	if err != nil {
@@ -138,7 +141,8 @@ func (a *Authn) finish(r *http.Request, from Client, begun login, p *provider, c
 	if code := query.Get("error"); code != "" {
 		return "", api.Principal{}, nil, p.denied(code)
 	}
-	who, err := p.exchange(ctx, found, a.cfg.Now, query.Get("code"), derive(cookie, "pkce", query.Get("state")), derive(cookie, "nonce", query.Get("state")), a.cfg.Log)
+	who, err := p.exchange(ctx, found, a.cfg.Now, query.Get("code"), derive(cookie, "pkce", query.Get("state")),
+		derive(cookie, "nonce", query.Get("state")), a.cfg.Log)
 	if err != nil {
 		return "", api.Principal{}, nil, err
 	}
@@ -194,21 +198,26 @@ func (p *provider) denied(code string) error {
 	case "access_denied":
 		kind, say = api.CodeForbidden, "it was cancelled, or you may not use this client; ask the operator of the provider"
 	case "invalid_scope":
-		say = fmt.Sprintf("it does not give one of the scopes %s; change the scopes of the provider in this server's configuration", strings.Join(p.cfg.Scopes, " "))
+		say = fmt.Sprintf("it does not give one of the scopes %s; change the scopes of the provider in this server's configuration",
+			strings.Join(p.cfg.Scopes, " "))
 	case "unauthorized_client", "invalid_request", "unsupported_response_type":
-		say = fmt.Sprintf("look whether client %q is registered there for the authorization code flow, with the redirect URI %s", p.cfg.ClientID, p.redirect)
+		say = fmt.Sprintf("look whether client %q is registered there for the authorization code flow, with the redirect URI %s",
+			p.cfg.ClientID, p.redirect)
 	case "server_error", "temporarily_unavailable":
 		say = "try again in a minute"
 	case "login_required", "interaction_required", "consent_required", "account_selection_required":
 		kind, say = api.CodeForbidden, "sign in at the provider first"
 	default:
-		return api.Errorf(api.CodeUnavailable, "identity provider %s refused the sign-in with an error that no standard has: look at the provider's log", p.cfg.Name)
+		return api.Errorf(api.CodeUnavailable,
+			"identity provider %s refused the sign-in with an error that no standard has: look at the provider's log", p.cfg.Name)
 	}
 	return api.Errorf(kind, "identity provider %s refused the sign-in with %q: %s", p.cfg.Name, code, say)
 }
 
 // exchange redeems the code and checks what comes for it.
-func (p *provider) exchange(ctx context.Context, found *discovered, now func() time.Time, code, verifier, nonce string, log *slog.Logger) (person, error) {
+func (p *provider) exchange(ctx context.Context, found *discovered, now func() time.Time, code, verifier, nonce string,
+	log *slog.Logger,
+) (person, error) {
 	if code == "" || len(code) > 4096 {
 		return person{}, p.fault("sign in", sentence("it sent no code; sign in again"))
 	}
@@ -246,7 +255,8 @@ func (p *provider) exchange(ctx context.Context, found *discovered, now func() t
 		return person{}, err
 	}
 	if raw := says["_claim_names"]; !says.has(p.cfg.GroupsClaim) && strings.Contains(string(raw), `"`+p.cfg.GroupsClaim+`"`) {
-		log.Warn("the identity provider left the groups out, because they are too many: have it send only those that are assigned to the client", slog.String("provider", p.cfg.Name))
+		log.Warn("the identity provider left the groups out, because they are too many: have it send only those that are assigned to the client",
+			slog.String("provider", p.cfg.Name))
 	}
 	who, err := p.cfg.read(says)
 	if err != nil {
@@ -337,5 +347,6 @@ func (a *Authn) create(ctx context.Context, p *provider, who person) (User, erro
 			return user, err
 		}
 	}
-	return User{}, api.Errorf(api.CodeConflict, "the user names %s are all taken: ask an administrator of this server to free one", strings.Join(names, ", "))
+	return User{}, api.Errorf(api.CodeConflict, "the user names %s are all taken: ask an administrator of this server to free one",
+		strings.Join(names, ", "))
 }

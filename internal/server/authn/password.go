@@ -75,7 +75,10 @@ const minLetters = 4
 func common(s string) bool {
 	plain := strings.NewReplacer("@", "a", "0", "o", "$", "s", "3", "e").Replace(s)
 	rest := plain
-	for _, word := range []string{"password", "passwort", "slipway", "qwertyuiop", "qwerty", "asdfghjkl", "letmein", "welcome", "administrator", "admin", "iloveyou", "changeme", "secret"} {
+	for _, word := range []string{
+		"password", "passwort", "slipway", "qwertyuiop", "qwerty", "asdfghjkl", "letmein", "welcome",
+		"administrator", "admin", "iloveyou", "changeme", "secret",
+	} {
 		rest = strings.ReplaceAll(rest, word, "")
 	}
 	letters := 0
@@ -165,7 +168,10 @@ func (a *Authn) ChangePassword(ctx context.Context, who Identity, change api.Pas
 	checked, err := a.checkPassword(ctx, user, change.Current, signedIn)
 	if err != nil {
 		if api.CodeOf(err) == api.CodeUnauthenticated {
-			return &api.Error{Code: api.CodeInvalid, Field: "current", Message: "the present password is wrong: type it again, or have an administrator reset it"}
+			return &api.Error{
+				Code: api.CodeInvalid, Field: "current",
+				Message: "the present password is wrong: type it again, or have an administrator reset it",
+			}
 		}
 		return err
 	}

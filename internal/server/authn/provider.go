@@ -343,7 +343,8 @@ func advice(cfg Provider, redirect string, err error) string {
 	case errors.As(err, &refused):
 		return refusalAdvice(cfg, redirect, refused)
 	case errors.As(err, &mismatch):
-		return fmt.Sprintf("it does not call itself %.200q, which is the issuer that is configured: write it to the letter as it does, in /.well-known/openid-configuration", mismatch.Provided)
+		return fmt.Sprintf("it does not call itself %.200q, which is the issuer that is configured: write it to the letter as it does, "+
+			"in /.well-known/openid-configuration", mismatch.Provided)
 	case errors.As(err, &expired):
 		return "its ID token has expired: look whether the clocks of the server and of the provider agree"
 	case errors.As(err, &unknownCA):
@@ -361,7 +362,8 @@ func advice(cfg Provider, redirect string, err error) string {
 	case errors.Is(err, context.DeadlineExceeded) || os.IsTimeout(err):
 		return fmt.Sprintf("it did not answer within %s: look whether this server may reach it, directly or by HTTPS_PROXY", providerWait)
 	case errors.As(err, &refusal) && errors.As(refusal.Err, &call):
-		return "it cannot be reached: " + call.Err.Error() + "; look whether it runs, and whether this server may reach it, directly or by HTTPS_PROXY"
+		return "it cannot be reached: " + call.Err.Error() +
+			"; look whether it runs, and whether this server may reach it, directly or by HTTPS_PROXY"
 	}
 	return plain(err)
 }
@@ -386,7 +388,8 @@ func plain(err error) string {
 		return "its ID token is not valid yet: look whether the clocks of the server and of the provider agree"
 	case strings.Contains(text, "different provider"):
 		return "its ID token is of another issuer: write the issuer as the provider does"
-	case strings.Contains(text, "verify"), strings.Contains(text, "malformed"), strings.Contains(text, "unsupported"), strings.Contains(text, "not signed"):
+	case strings.Contains(text, "verify"), strings.Contains(text, "malformed"), strings.Contains(text,
+		"unsupported"), strings.Contains(text, "not signed"):
 		return "the signature of its ID token is invalid: check that it signs with RS256 or ES256, and with a key that it publishes"
 	case strings.Contains(text, "decode"), strings.Contains(text, "unmarshal"):
 		return "its answer is no JSON of OpenID Connect: look whether the issuer is right, or whether a proxy answers instead"
@@ -401,7 +404,11 @@ func plain(err error) string {
 var answered = regexp.MustCompile(`^[1-9]\d\d\b`)
 
 // oauthErrors are what RFC 6749 lets a token endpoint say.
-var oauthErrors = []string{"invalid_request", "invalid_scope", "unsupported_grant_type", "access_denied", "server_error", "temporarily_unavailable"} //nolint:gochecknoglobals // table
+//
+//nolint:gochecknoglobals // table
+var oauthErrors = []string{
+	"invalid_request", "invalid_scope", "unsupported_grant_type", "access_denied", "server_error", "temporarily_unavailable",
+}
 
 // refusalAdvice is for errors of the token endpoint.
 func refusalAdvice(cfg Provider, redirect string, err *oauth2.RetrieveError) string {
@@ -411,9 +418,11 @@ func refusalAdvice(cfg Provider, redirect string, err *oauth2.RetrieveError) str
 		if cfg.ClientSecretFile != "" {
 			secret = "the secret is read from " + cfg.ClientSecretFile
 		}
-		return fmt.Sprintf("it does not accept our client %q (%s): compare id, secret and kind of the client with what is registered there", cfg.ClientID, secret)
+		return fmt.Sprintf("it does not accept our client %q (%s): compare id, secret and kind of the client with what is registered there",
+			cfg.ClientID, secret)
 	case "invalid_grant":
-		return "it does not accept the code: the sign-in took too long or was sent twice, or its redirect URI is not " + redirect + "; sign in again"
+		return "it does not accept the code: the sign-in took too long or was sent twice, or its redirect URI is not " + redirect +
+			"; sign in again"
 	case "":
 		status := 0
 		if err.Response != nil {

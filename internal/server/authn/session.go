@@ -30,7 +30,8 @@ func (a *Authn) SignIn(ctx context.Context, in api.SignIn, from Client) (api.Ses
 		return api.Session{}, nil, err
 	}
 	if in.Token != "" && user.MustChangePassword {
-		return api.Session{}, nil, api.Errorf(api.CodeForbidden, "this password was given to you for once: sign in without a token and choose your own first")
+		return api.Session{}, nil, api.Errorf(api.CodeForbidden,
+			"this password was given to you for once: sign in without a token and choose your own first")
 	}
 	if err := a.cfg.Users.SignedIn(ctx, user.ID, a.cfg.Now()); err != nil {
 		return api.Session{}, nil, err

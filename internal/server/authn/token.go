@@ -46,19 +46,28 @@ func (a *Authn) MakeToken(ctx context.Context, t api.Token, on Grounds) (api.Tok
 		return api.TokenCreated{}, &api.Error{Code: api.CodeInvalid, Field: "name", Message: "name of the token: " + err.Error()}
 	}
 	if t.Owner.ID == "" || t.Owner.Type != api.PrincipalUser && t.Owner.Type != api.PrincipalServiceAccount {
-		return api.TokenCreated{}, &api.Error{Code: api.CodeInvalid, Field: "owner", Message: "a token belongs to a user or a service account: name one"}
+		return api.TokenCreated{}, &api.Error{
+			Code: api.CodeInvalid, Field: "owner",
+			Message: "a token belongs to a user or a service account: name one",
+		}
 	}
 	if _, err := rbac.Expand(t.Permissions); err != nil {
 		return api.TokenCreated{}, &api.Error{Code: api.CodeInvalid, Field: "permissions", Message: err.Error()}
 	}
 	if t.Scope != "" && !t.Scope.Valid() {
-		return api.TokenCreated{}, &api.Error{Code: api.CodeInvalid, Field: "scope", Message: fmt.Sprintf("scope %.140q is none: write account, org.<organization> or project.<organization>.<project>", t.Scope)}
+		return api.TokenCreated{}, &api.Error{
+			Code: api.CodeInvalid, Field: "scope",
+			Message: fmt.Sprintf("scope %.140q is none: write account, org.<organization> or project.<organization>.<project>", t.Scope),
+		}
 	}
 	if t.ExpiresAt.IsZero() {
 		t.ExpiresAt = now.Add(tokenLasts)
 	}
 	if !t.ExpiresAt.After(now) || t.ExpiresAt.Sub(now) > tokenLongest {
-		return api.TokenCreated{}, &api.Error{Code: api.CodeInvalid, Field: "expiresAt", Message: "a token ends in the future, at most a year from now: choose another time"}
+		return api.TokenCreated{}, &api.Error{
+			Code: api.CodeInvalid, Field: "expiresAt",
+			Message: "a token ends in the future, at most a year from now: choose another time",
+		}
 	}
 	t.ID, t.CreatedAt, t.LastUsedAt = lower32(random(10)), now, time.Time{}
 	key := secret()
@@ -99,7 +108,8 @@ func (a *Authn) identifyToken(ctx context.Context, text string) (Identity, error
 	}
 	now := a.cfg.Now()
 	if !now.Before(t.ExpiresAt) {
-		return Identity{}, api.Errorf(api.CodeUnauthenticated, "the token %s expired at %s: make a new one", t.Name, t.ExpiresAt.UTC().Format(time.RFC3339))
+		return Identity{}, api.Errorf(api.CodeUnauthenticated, "the token %s expired at %s: make a new one", t.Name,
+			t.ExpiresAt.UTC().Format(time.RFC3339))
 	}
 	who, err := a.owner(ctx, t.Owner)
 	if err != nil {

@@ -209,7 +209,8 @@ func (c *Census) take(d Delta) {
 
 func (c *Census) compact(r *Row) *compact {
 	out := &compact{
-		id: r.ID, held: r.Held, stale: r.Stale, need: needOf(r.Need()), driftSince: r.DriftSince, finishedAt: r.FinishedAt, changedAt: r.ChangedAt,
+		id: r.ID, held: r.Held, stale: r.Stale, need: needOf(r.Need()), driftSince: r.DriftSince, finishedAt: r.FinishedAt,
+		changedAt: r.ChangedAt,
 	}
 	for i, text := range r.Cells {
 		out.cells[i] = c.texts[i].number(text)

@@ -102,7 +102,8 @@ func (p *place) compare(q *place, down bool) int {
 
 // against is how a row compares with the mark of an order.
 func (s *Selection) against(o Order, row *compact) int {
-	by := cmp.Or(cmp.Compare(s.number(o.By, row), o.After.Time), strings.Compare(s.text(o.By, row), o.After.Text), strings.Compare(row.id, o.After.ID))
+	by := cmp.Or(cmp.Compare(s.number(o.By, row), o.After.Time), strings.Compare(s.text(o.By, row), o.After.Text),
+		strings.Compare(row.id, o.After.ID))
 	if o.Down {
 		return -by
 	}

@@ -110,7 +110,8 @@ func (s *sieve) prepare() {
 		s.cells = append(s.cells, condition{column, c.texts[column].where(good)})
 	}
 	for column, want := range map[int]string{
-		Agent: f.Agent, ArgoProject: f.ArgoProject, Namespace: f.Namespace, Cluster: f.Cluster, Service: f.Service, Environment: f.Environment, Version: f.Version,
+		Agent: f.Agent, ArgoProject: f.ArgoProject, Namespace: f.Namespace, Cluster: f.Cluster, Service: f.Service,
+		Environment: f.Environment, Version: f.Version,
 	} {
 		if want != "" {
 			where(column, func(text string) bool { return text == want })

@@ -23,7 +23,10 @@ type sight struct {
 }
 
 func (c *Census) sight(visible rbac.Filter) sight {
-	s := sight{census: c, ids: map[string]bool{}, named: rbac.Filter{Type: visible.Type}, chosen: rbac.Filter{Type: visible.Type}, seen: map[string]bool{}}
+	s := sight{
+		census: c, ids: map[string]bool{}, named: rbac.Filter{Type: visible.Type}, chosen: rbac.Filter{Type: visible.Type},
+		seen: map[string]bool{},
+	}
 	whole := rbac.Filter{Type: visible.Type}
 	for _, term := range visible.Terms {
 		if term.All {

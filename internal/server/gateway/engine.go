@@ -31,6 +31,7 @@ func (r *reception) refuseEngine(ctx context.Context, agent Agent, why string, n
 	if again {
 		return
 	}
-	r.cfg.Log.Warn("an agent runs another engine than it was created for, and was refused", "agent", agent.ID, "from", r.conns.address(agent.UID))
+	r.cfg.Log.Warn("an agent runs another engine than it was created for, and was refused", "agent", agent.ID,
+		"from", r.conns.address(agent.UID))
 	r.refused(ctx, agent, at.health, LinkEvent{Type: LinkEngine, Address: r.conns.address(agent.UID), At: now, Message: why})
 }

@@ -167,8 +167,8 @@ type Changed struct {
 
 // Commands is what is kept of commands that change something.
 type Commands interface {
-	// AddCommand keeps a command as pending, with what is known of it besides a result. ErrExists where the id was used before, by whatever agent; ErrUnknown where
-	// there is no such agent.
+	// AddCommand keeps a command as pending, with what is known of it besides a result. ErrExists where the id was used before, by
+	// whatever agent; ErrUnknown where there is no such agent.
 	AddCommand(ctx context.Context, c Command) error
 	// MarkSent makes pending commands sent, and returns the ids of those that are pending or sent (before it or now).
 	MarkSent(ctx context.Context, uid string, ids []string, now time.Time) ([]string, error)

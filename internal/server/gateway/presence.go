@@ -374,7 +374,8 @@ func health(before Health, h *agentapi.Heartbeat, now time.Time) Health {
 
 // news reports whether a watcher of an agent sees a difference.
 func news(a, b Health) bool {
-	return a.State != b.State || a.Message != b.Message || a.Versions != b.Versions || a.Items != b.Items || !slices.Equal(a.Components, b.Components)
+	return a.State != b.State || a.Message != b.Message || a.Versions != b.Versions || a.Items != b.Items ||
+		!slices.Equal(a.Components, b.Components)
 }
 
 // fault sends an agent the result of an error, and logs the error.

@@ -171,10 +171,12 @@ func readRecord(r agentapi.Record, now time.Time, left *int) (*api.LedgerDetail,
 		return nil, err
 	}
 	if r.Lost > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("%d manifests are missing: the server was away for so long that the agent could not keep them", r.Lost))
+		d.Notes = append(d.Notes, fmt.Sprintf("%d manifests are missing: the server was away for so long that the agent could not keep them",
+			r.Lost))
 	}
 	if r.Before > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("%d entries before this one are missing: the server was away for so long that the agent could not keep them", r.Before))
+		d.Notes = append(d.Notes,
+			fmt.Sprintf("%d entries before this one are missing: the server was away for so long that the agent could not keep them", r.Before))
 	}
 	return d, nil
 }

@@ -280,7 +280,8 @@ func (reg *registrar) promote(ctx context.Context, agent Agent, key string) {
 	reg.peers.tell(peerNote{Type: noteRotated, UID: agent.UID, Key: key})
 	reg.cfg.Log.Info("agent has a new key", "agent", agent.ID, "uid", agent.UID)
 	reg.cfg.Audit.LinkEvent(ctx, LinkEvent{
-		Type: LinkRotated, UID: agent.UID, ID: agent.ID, Address: reg.conns.address(agent.UID), At: reg.cfg.Now(), Message: "the key before it ended",
+		Type: LinkRotated, UID: agent.UID, ID: agent.ID, Address: reg.conns.address(agent.UID), At: reg.cfg.Now(),
+		Message: "the key before it ended",
 	})
 	reg.cfg.Notify(Change{UID: agent.UID, Agent: true})
 }

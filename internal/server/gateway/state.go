@@ -106,7 +106,8 @@ func (k *copies) rejected(s *session, ack agentapi.Ack) {
 		k.cfg.Log.Warn("an event of an agent cannot be kept", "agent", s.agent.ID, "event", line(r.ID, maxName), "why", r.Message)
 	}
 	if n > 2*maxToldRejected {
-		k.cfg.Log.Warn("many items or events of an agent cannot be kept", "agent", s.agent.ID, "items", len(ack.Rejected), "events", len(ack.RejectedEvents))
+		k.cfg.Log.Warn("many items or events of an agent cannot be kept", "agent", s.agent.ID, "items", len(ack.Rejected),
+			"events", len(ack.RejectedEvents))
 	}
 }
 
@@ -149,7 +150,9 @@ func (k *copies) recount(ctx context.Context, s *session) (stale int, err error)
 
 // differs reports whether the agent is to send an inventory: its digest is another one than that of the copies, and it has
 // a place among those that catch up, for which it may wait.
-func (k *copies) differs(ctx context.Context, uid string, s *session, digest agentapi.Digest, pending int, wait time.Duration) (bool, error) {
+func (k *copies) differs(ctx context.Context, uid string, s *session, digest agentapi.Digest, pending int,
+	wait time.Duration,
+) (bool, error) {
 	if pending > 0 {
 		return false, nil
 	}
@@ -177,7 +180,9 @@ func (k *copies) differs(ctx context.Context, uid string, s *session, digest age
 
 // take adds a part of an inventory, and acts on it when it was the last. An entry whose key cannot be is left out and
 // returned. One whose hash cannot be stays, as one that differs: the item is there.
-func (k *copies) take(ctx context.Context, s *session, part *agentapi.Inventory) (missing []agentapi.Key, stale int, odd []agentapi.Rejected, err error) {
+func (k *copies) take(ctx context.Context, s *session,
+	part *agentapi.Inventory,
+) (missing []agentapi.Key, stale int, odd []agentapi.Rejected, err error) {
 	if part.Part == 0 {
 		s.inventory, s.nextPart, s.settling = map[agentapi.Key]string{}, 0, 0
 	}
@@ -211,7 +216,9 @@ func (k *copies) take(ctx context.Context, s *session, part *agentapi.Inventory)
 }
 
 // reconcile makes the copies agree with an inventory, as far as that can be done without the items themselves.
-func (k *copies) reconcile(ctx context.Context, s *session, inventory map[agentapi.Key]string) (missing []agentapi.Key, stale int, err error) {
+func (k *copies) reconcile(ctx context.Context, s *session,
+	inventory map[agentapi.Key]string,
+) (missing []agentapi.Key, stale int, err error) {
 	entries, err := k.cfg.Copies.Entries(ctx, s.agent.UID)
 	if err != nil {
 		return nil, 0, err
@@ -232,7 +239,8 @@ func (k *copies) reconcile(ctx context.Context, s *session, inventory map[agenta
 	k.cfg.Log.Info("inventory compared", "agent", s.agent.ID, "entries", len(inventory), "missing", len(missing), "removed", len(r.Remove),
 		"stale", len(r.MarkStale), "back", len(r.Unmark))
 	if len(r.MarkStale) > 0 {
-		k.cfg.Log.Warn("the agent has lost more than can be believed: the copies are kept and marked", "agent", s.agent.ID, "stale", len(r.MarkStale))
+		k.cfg.Log.Warn("the agent has lost more than can be believed: the copies are kept and marked", "agent", s.agent.ID,
+			"stale", len(r.MarkStale))
 	}
 	if len(missing) > maxMissing {
 		missing, s.settledAt = missing[:maxMissing], time.Time{} // the next digest asks for the rest

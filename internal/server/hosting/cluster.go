@@ -47,7 +47,8 @@ func (c Clusters) Kubeconfig(name string) (string, error) {
 	path := filepath.Join(string(c), name+kubeconfigSuffix)
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
-		return "", fmt.Errorf("the operator of the server has no cluster %s any more: there is no %s in the directory of --hosted-dir", name, name+kubeconfigSuffix)
+		return "", fmt.Errorf("the operator of the server has no cluster %s any more: there is no %s in the directory of --hosted-dir", name,
+			name+kubeconfigSuffix)
 	}
 	return path, nil
 }
@@ -80,9 +81,14 @@ func (c Clusters) Permit(name string, scope api.Scope, everything bool) (cluster
 	case slices.Contains(may, name):
 		return name, spaces[name], nil
 	case len(may) == 0:
-		return "", "", api.Errorf(api.CodeForbidden, "no cluster of this server may be used for hosted agents of %s: ask its operator to name the scope in CLUSTER.yaml in the directory of --hosted-dir", scope)
+		return "", "", api.Errorf(api.CodeForbidden,
+			"no cluster of this server may be used for hosted agents of %s: ask its operator to name the scope in CLUSTER.yaml in the directory "+
+				"of --hosted-dir", scope)
 	case name == "":
-		return "", "", &api.Error{Code: api.CodeInvalid, Field: "body.hosted.cluster", Message: "several clusters may be used: name one of " + strings.Join(may, ", ")}
+		return "", "", &api.Error{
+			Code: api.CodeInvalid, Field: "body.hosted.cluster",
+			Message: "several clusters may be used: name one of " + strings.Join(may, ", "),
+		}
 	}
 	return "", "", &api.Error{
 		Code: api.CodeInvalid, Field: "body.hosted.cluster",

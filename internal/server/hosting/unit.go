@@ -217,7 +217,8 @@ func (u *unit) process(ctx context.Context) (said string, err error) {
 	if err := <-started; err != nil {
 		return "", u.host.plain(err)
 	}
-	u.host.cfg.Log.Info("hosted agent started", "agent", u.agent.ID, "cluster", u.agent.Cluster, "pid", cmd.Process.Pid, "log", u.file(logFile))
+	u.host.cfg.Log.Info("hosted agent started", "agent", u.agent.ID, "cluster", u.agent.Cluster, "pid", cmd.Process.Pid,
+		"log", u.file(logFile))
 	for {
 		select {
 		case err := <-ended:

@@ -98,7 +98,8 @@ func (u users) groups(kubeconfig string, user int) ([]uint32, error) {
 	case !ok, info.Mode().Perm()&0o004 != 0, int(stat.Uid) == user:
 		return nil, nil
 	case info.Mode().Perm()&0o040 == 0 || stat.Gid == 0:
-		return nil, fmt.Errorf("agents of --hosted-user cannot read %s: give it a group of its own (chgrp GROUP FILE; chmod 640 FILE), other than root's", filepath.Base(kubeconfig))
+		return nil, fmt.Errorf("agents of --hosted-user cannot read %s: give it a group of its own (chgrp GROUP FILE; chmod 640 FILE), "+
+			"other than root's", filepath.Base(kubeconfig))
 	}
 	return []uint32{stat.Gid}, nil
 }

@@ -17,12 +17,14 @@ func table(cfg Config) []core.Route {
 	clusters := &item.Clusters{Items: cfg.Items, Commands: cfg.Commands, Events: cfg.Events}
 	find := finder{cfg, clusters}.find
 	people := &account.People{
-		Users: cfg.Users, Groups: cfg.Groups, ServiceAccounts: cfg.ServiceAccounts, Authn: cfg.Authn, Providers: cfg.Providers, Policies: cfg.Policies,
+		Users: cfg.Users, Groups: cfg.Groups, ServiceAccounts: cfg.ServiceAccounts, Authn: cfg.Authn, Providers: cfg.Providers,
+		Policies: cfg.Policies,
 	}
 	sessions := &account.SessionRoutes{Authn: cfg.Authn, Providers: cfg.Providers}
 	tokens := &account.TokenRoutes{Tokens: cfg.Tokens, People: people}
 	rights := &account.RightRoutes{
-		Organizations: cfg.Organizations, Projects: cfg.Projects, Roles: cfg.Roles, ResourceGroups: cfg.ResourceGroups, Bindings: cfg.Bindings, People: people,
+		Organizations: cfg.Organizations, Projects: cfg.Projects, Roles: cfg.Roles, ResourceGroups: cfg.ResourceGroups,
+		Bindings: cfg.Bindings, People: people,
 	}
 	objects := &application.ObjectRoutes{Clusters: clusters, AgentList: cfg.AgentList}
 	access := &account.AccessRoutes{Policies: cfg.Policies, Find: find, Bounds: objects.Bounds}
@@ -47,7 +49,10 @@ func table(cfg Config) []core.Route {
 	audits := &record.AuditRoutes{Audits: cfg.Audits}
 	ledger := &record.LedgerRoutes{Ledger: cfg.Ledger, Items: cfg.Items}
 	events := &record.EventRoutes{Events: cfg.Events, Fleet: cfg.Fleet, OwnJob: jobs.OwnJob}
-	server := &account.ServerRoutes{Keeper: cfg.Keeper, PublicURL: cfg.PublicURL, Version: cfg.Version, Hosts: cfg.Hosting != nil, Demo: cfg.Demo}
+	server := &account.ServerRoutes{
+		Keeper: cfg.Keeper, PublicURL: cfg.PublicURL, Version: cfg.Version,
+		Hosts: cfg.Hosting != nil, Demo: cfg.Demo,
+	}
 	return slices.Concat(
 		sessions.Routes(),
 		people.Routes(),

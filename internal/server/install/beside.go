@@ -46,7 +46,8 @@ func besideRules() []any {
 	}
 	written := []any{"argocd-gpg-keys-cm", "argocd-ssh-known-hosts-cm", "argocd-tls-certs-cm", "slipway-agent-journal"}
 	return []any{
-		rule("argoproj.io", []any{"applications", "applicationsets", "appprojects"}, nil, "get", "list", "watch", "create", "update", "patch", "delete"),
+		rule("argoproj.io", []any{"applications", "applicationsets", "appprojects"}, nil, "get", "list", "watch", "create",
+			"update", "patch", "delete"),
 		// Repositories, clusters and their credentials, and the identity of the agent.
 		rule("", []any{"secrets"}, nil, "get", "list", "watch", "create", "update", "delete"),
 		rule("", []any{"configmaps"}, settings, "get", "list", "watch"),

@@ -233,7 +233,9 @@ func (o *Options) env() []any {
 		none += "," + o.NoProxy
 	}
 	return []any{
-		object{"name": "HTTPS_PROXY", "value": o.Proxy}, object{"name": "HTTP_PROXY", "value": o.Proxy}, object{"name": "NO_PROXY", "value": none},
+		object{"name": "HTTPS_PROXY", "value": o.Proxy},
+		object{"name": "HTTP_PROXY", "value": o.Proxy},
+		object{"name": "NO_PROXY", "value": none},
 	}
 }
 
@@ -260,8 +262,11 @@ func (o *Options) deployment() object {
 	}
 	container := object{
 		"name": "agent", "image": o.reference(), "args": o.args(), "volumeMounts": mounts,
-		"ports":          ports,
-		"livenessProbe":  object{"httpGet": object{"path": "/healthz", "port": "health"}, "initialDelaySeconds": 5, "periodSeconds": 20, "timeoutSeconds": 5},
+		"ports": ports,
+		"livenessProbe": object{
+			"httpGet": object{"path": "/healthz", "port": "health"}, "initialDelaySeconds": 5, "periodSeconds": 20,
+			"timeoutSeconds": 5,
+		},
 		"readinessProbe": object{"httpGet": object{"path": "/readyz", "port": "health"}, "periodSeconds": 5},
 		"resources":      object{"requests": object{"cpu": "100m", "memory": "128Mi"}, "limits": object{"memory": "1Gi"}},
 		"securityContext": object{

@@ -35,7 +35,8 @@ var kinds = map[string]kind{
 	"opsgenie":  {scheme: "opsgenie", titled: true, options: []string{"tags", "entity", "source", "priority", "responders"}},
 	"discord":   {scheme: "discord", titled: true, options: []string{"username", "avatar", "color"}, convert: discordURL},
 	"telegram": {
-		scheme: "telegram", titled: true, options: []string{"chats", "notification", "preview"}, receivers: &list{[]string{"chats", "channels"}, "chats"},
+		scheme: "telegram", titled: true, options: []string{"chats", "notification", "preview"},
+		receivers: &list{[]string{"chats", "channels"}, "chats"},
 	},
 	"googlechat": {scheme: "googlechat", convert: googleURL},
 	"mattermost": {scheme: "mattermost", options: []string{"icon"}},

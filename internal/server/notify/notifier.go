@@ -40,7 +40,8 @@ const WaitNews = "notification"
 type Storage interface {
 	// GatherNotifications reads what happened since, and keeps the messages that tell makes of it, once. made is called for
 	// each rule that has new ones, when they are kept; news says that something happened, and not only time passed.
-	GatherNotifications(ctx context.Context, timed bool, tell func(*api.NotificationRule, *api.NotificationEvent) (title, text string, ok bool),
+	GatherNotifications(ctx context.Context, timed bool, tell func(*api.NotificationRule,
+		*api.NotificationEvent) (title, text string, ok bool),
 		made func(rule api.Ref, news bool)) (more bool, next time.Duration, err error)
 	// DueChannels are those that have a message to be sent now, and in how long the next is.
 	DueChannels(context.Context) (due []string, next time.Duration, err error)
@@ -106,7 +107,8 @@ func New(cfg Config) *Notifier {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Notifier{
-		cfg: cfg, news: make(chan struct{}, 1), out: make(chan struct{}, 1), prompt: make(chan struct{}, promptly), slow: make(chan struct{}, slowly),
+		cfg: cfg, news: make(chan struct{}, 1), out: make(chan struct{}, 1), prompt: make(chan struct{},
+			promptly), slow: make(chan struct{}, slowly),
 		tries: make(chan struct{}, triesAtOnce), sending: map[string]bool{}, late: map[string]bool{},
 	}
 }
@@ -302,7 +304,8 @@ func (n *Notifier) one(ctx context.Context, channel string) bool {
 		if d.Attempts >= attempts {
 			state = api.DeliveryDead
 		}
-		n.cfg.Log.Warn("notification was not sent", "delivery", d.ID, "rule", d.Rule, "channel", channel, "attempt", d.Attempts, "state", state, "err", message)
+		n.cfg.Log.Warn("notification was not sent", "delivery", d.ID, "rule", d.Rule, "channel", channel, "attempt", d.Attempts,
+			"state", state, "err", message)
 	}
 	n.cfg.Tried(state)
 	n.end(ctx, &d, state, message, again)

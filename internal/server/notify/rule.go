@@ -66,7 +66,8 @@ func Matches(r *api.NotificationRule, e *api.NotificationEvent) bool {
 	if r.Paused || !slices.Contains(r.Events, e.Event) || !r.Scope.Contains(e.Object.Scope) {
 		return false
 	}
-	if len(r.Services) > 0 && !slices.Contains(r.Services, e.Service) || len(r.Environments) > 0 && !slices.Contains(r.Environments, e.Environment) {
+	if len(r.Services) > 0 && !slices.Contains(r.Services, e.Service) ||
+		len(r.Environments) > 0 && !slices.Contains(r.Environments, e.Environment) {
 		return false
 	}
 	if r.Selector == "" {
@@ -86,7 +87,8 @@ func Tell(r *api.NotificationRule, e *api.NotificationEvent) (title, text string
 		title, text, err = t.Render(e)
 	}
 	if err != nil { // it was read when it was stored: the event has something that it cannot do with
-		title, text = legible.Prefix(e.Name+": "+what(e), api.MaxNotificationTitle), summary(e)+"\n(The templates of rule "+r.ID+" could not be used: "+err.Error()+")"
+		title, text = legible.Prefix(e.Name+": "+what(e),
+			api.MaxNotificationTitle), summary(e)+"\n(The templates of rule "+r.ID+" could not be used: "+err.Error()+")"
 	}
 	return title, text, true
 }
@@ -94,7 +96,10 @@ func Tell(r *api.NotificationRule, e *api.NotificationEvent) (title, text string
 // Sample is an event to try a rule with: the first that it is about.
 func Sample(r *api.NotificationRule, now time.Time) *api.NotificationEvent {
 	e := &api.NotificationEvent{
-		ID: "sample", Event: api.NotifyTest, At: now.UTC(), Object: api.Ref{Type: api.TypeApplication, ID: "account.prod/argocd/shop", Scope: r.Scope},
+		ID: "sample", Event: api.NotifyTest, At: now.UTC(), Object: api.Ref{
+			Type: api.TypeApplication,
+			ID:   "account.prod/argocd/shop", Scope: r.Scope,
+		},
 		Name: "shop", Namespace: "argocd", Agent: "account.prod", Labels: map[string]string{"team": "shop"}, Sync: "Synced", Health: "Healthy",
 	}
 	if len(r.Events) > 0 {
@@ -104,7 +109,8 @@ func Sample(r *api.NotificationRule, now time.Time) *api.NotificationEvent {
 	case api.NotifyReverted:
 		e.Action, e.Automatic, e.Revision, e.Message = api.LedgerSync, true, "3f2a9c14d6e8b0a2", "successfully synced (all tasks run)"
 	case api.NotifySyncSucceeded, api.NotifySyncFailed:
-		e.Action, e.Actor, e.Revision, e.Author, e.Subject = api.LedgerSync, "ada", "3f2a9c14d6e8b0a2", "Ann Example <ann@example.org>", "Raise the limit"
+		e.Action, e.Actor, e.Revision, e.Author, e.Subject = api.LedgerSync, "ada", "3f2a9c14d6e8b0a2",
+			"Ann Example <ann@example.org>", "Raise the limit"
 		e.Message = "one or more objects could not be applied"
 	case api.NotifyOutOfSync:
 		e.Sync = "OutOfSync"

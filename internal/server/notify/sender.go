@@ -152,7 +152,8 @@ func (s *Sender) secret(c *api.NotificationChannel) (string, error) {
 	defer root.Close()
 	file, err := root.Open(name)
 	if err != nil {
-		return "", fmt.Errorf("there is no file %s in the directory of --notify-secrets, or it cannot be read: ask the operator of the server to put it there", name)
+		return "", fmt.Errorf("there is no file %s in the directory of --notify-secrets, or it cannot be read: "+
+			"ask the operator of the server to put it there", name)
 	}
 	defer file.Close() //nolint:errcheck // it was only read
 	raw, err := io.ReadAll(io.LimitReader(file, maxSecret+1))

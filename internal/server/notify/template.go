@@ -166,7 +166,8 @@ func functions() template.FuncMap {
 		},
 		"contains":  func(part, s string) bool { return strings.Contains(s, part) },
 		"hasPrefix": func(part, s string) bool { return strings.HasPrefix(s, part) },
-		"print":     missing, "printf": missing, "println": missing, "html": missing, "js": missing, "urlquery": missing, "call": missing, "slice": missing,
+		"print":     missing, "printf": missing, "println": missing, "html": missing, "js": missing, "urlquery": missing,
+		"call": missing, "slice": missing,
 	}
 }
 

@@ -58,7 +58,10 @@ func (p *Policy) MayDefine(s Subject, r Role) Decision {
 	if err != nil {
 		return no("role %s: %v", r.ID, err)
 	}
-	return p.holds(s, grant{binding: Binding{Meta: api.Meta{ID: "of role " + r.ID, Scope: scope}}, allows: allows, group: group{id: api.AllResources, all: true}})
+	return p.holds(s, grant{
+		binding: Binding{Meta: api.Meta{ID: "of role " + r.ID, Scope: scope}}, allows: allows,
+		group: group{id: api.AllResources, all: true},
+	})
 }
 
 // MayGather says whether the subject may make the resource group, or change one into it: only a user with all that

@@ -111,7 +111,8 @@ func (p *Policy) grant(b Binding) (grant, error) {
 	if !b.Scope.Valid() {
 		return out, fmt.Errorf("scope %.150q is none", b.Scope)
 	}
-	if b.Principal.ID == "" || !slices.Contains([]string{api.PrincipalUser, api.PrincipalGroup, api.PrincipalServiceAccount}, b.Principal.Type) {
+	if b.Principal.ID == "" || !slices.Contains([]string{api.PrincipalUser, api.PrincipalGroup, api.PrincipalServiceAccount},
+		b.Principal.Type) {
 		return out, fmt.Errorf("principal %.150q of type %.40q is no user, group or service account", b.Principal.ID, b.Principal.Type)
 	}
 	if out.binding.ResourceGroup == "" {
@@ -134,7 +135,8 @@ func (p *Policy) grant(b Binding) (grant, error) {
 
 // has says whether an object is in the group.
 func (g group) has(o Object) bool {
-	return g.ofType(o.Type) && (g.all || g.ids[o.ID] || !o.Asserted && slices.ContainsFunc(g.selectors, func(s Selector) bool { return s.Matches(o.Labels) }))
+	return g.ofType(o.Type) && (g.all || g.ids[o.ID] ||
+		!o.Asserted && slices.ContainsFunc(g.selectors, func(s Selector) bool { return s.Matches(o.Labels) }))
 }
 
 func (g group) ofType(t string) bool { return len(g.types) == 0 || slices.Contains(g.types, t) }

@@ -34,7 +34,10 @@ func BuiltinRoles() []Role {
 // BuiltinResourceGroups are the resource groups that are always there.
 func BuiltinResourceGroups() []ResourceGroup {
 	return []ResourceGroup{{
-		Meta:    api.Meta{ID: api.AllResources, Name: "all", Scope: Account, DisplayName: "Everything", Description: "All objects of all types.", Version: 1},
+		Meta: api.Meta{
+			ID: api.AllResources, Name: "all", Scope: Account, DisplayName: "Everything",
+			Description: "All objects of all types.", Version: 1,
+		},
 		All:     true,
 		BuiltIn: true,
 	}}

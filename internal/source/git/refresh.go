@@ -49,7 +49,8 @@ func (r *Repo) record(ctx context.Context, err error) {
 	}
 	failed := r.tries.failed + 1
 	r.tries = tries{err: err, failed: failed, ended: now, retry: now.Add(backoff(failed))}
-	r.pool.log.Warn("repository failed", slog.String("repo", r.URL()), slog.Int("failures", failed), slog.Time("retry", r.tries.retry), slog.Any("err", err))
+	r.pool.log.Warn("repository failed", slog.String("repo", r.URL()), slog.Int("failures", failed),
+		slog.Time("retry", r.tries.retry), slog.Any("err", err))
 }
 
 // refresh lists the references of the remote, unless another caller began to do so after asked. Calls that come together

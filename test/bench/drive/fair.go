@@ -60,8 +60,12 @@ func (s *stage) beforeFair(ctx context.Context) error {
 // makeProject makes a project that may do everything.
 func (b *bench) makeProject(ctx context.Context, name string) error {
 	body := fmt.Appendf(nil, `{"apiVersion":"argoproj.io/v1alpha1","kind":"AppProject","metadata":{"name":%q,"namespace":%q},`+
-		`"spec":{"sourceRepos":["*"],"destinations":[{"namespace":"*","server":"*"}],"clusterResourceWhitelist":[{"group":"*","kind":"*"}]}}`, name, b.Namespace)
-	_, err := b.client.do(ctx, call{method: http.MethodPost, path: "/apis/argoproj.io/v1alpha1/namespaces/" + b.Namespace + "/appprojects", body: body})
+		`"spec":{"sourceRepos":["*"],"destinations":[{"namespace":"*","server":"*"}],"clusterResourceWhitelist":[{"group":"*","kind":"*"}]}}`,
+		name, b.Namespace)
+	_, err := b.client.do(ctx, call{
+		method: http.MethodPost,
+		path:   "/apis/argoproj.io/v1alpha1/namespaces/" + b.Namespace + "/appprojects", body: body,
+	})
 	if err != nil && !answered(err, http.StatusConflict) {
 		return fmt.Errorf("create project %s: %w", name, err)
 	}

@@ -136,7 +136,8 @@ func (s *stage) waves(ctx context.Context, sample *score.Sample) error {
 	sample.ApplicationWrites = len(versions) - 1
 	sample.Latencies = gates.waits(s.Waves)
 	sample.Notes = append(sample.Notes, fmt.Sprintf(
-		"%d objects in %d waves with %d hooks; the Application was written %d times and had %d bytes at most; p50 and p99 are those of the gates between waves",
+		"%d objects in %d waves with %d hooks; the Application was written %d times and had %d bytes at most; "+
+			"p50 and p99 are those of the gates between waves",
 		s.Waves.Objects, s.Waves.Waves, s.Waves.Hooks, sample.ApplicationWrites, sample.ApplicationBytes))
 	return s.verifyWaves(ctx, sample)
 }
@@ -145,7 +146,8 @@ func (s *stage) waves(ctx context.Context, sample *score.Sample) error {
 func (s *stage) verifyWaves(ctx context.Context, sample *score.Sample) error {
 	found := 0
 	for _, kind := range s.Waves.Kinds() {
-		names, err := s.names(ctx, kind.Prefix+"/namespaces/"+wavesNamespace+"/"+kind.Resource, url.Values{"labelSelector": {corpus.AppLabel + "=" + corpus.WavesName}})
+		names, err := s.names(ctx, kind.Prefix+"/namespaces/"+wavesNamespace+"/"+kind.Resource,
+			url.Values{"labelSelector": {corpus.AppLabel + "=" + corpus.WavesName}})
 		if err != nil {
 			return err
 		}

@@ -190,7 +190,10 @@ func (b *bench) queries(ctx context.Context) ([]query, error) {
 		return nil, fmt.Errorf("find the middle of the list: %w", err)
 	}
 	if there.NextCursor != "" {
-		out = append(out, query{"by name, on from the middle", admin, page(func(f *api.ApplicationFilter) { f.Sort, f.Cursor = "name", there.NextCursor })})
+		out = append(out, query{
+			"by name, on from the middle", admin,
+			page(func(f *api.ApplicationFilter) { f.Sort, f.Cursor = "name", there.NextCursor }),
+		})
 	}
 	return slices.Clip(out), nil
 }

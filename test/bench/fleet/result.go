@@ -122,7 +122,8 @@ func load(file string, r result, stdout io.Writer) (map[string]float64, error) {
 		return nil, fmt.Errorf("read baseline %s: %w: record it again with --record", file, err)
 	}
 	if was.Agents != r.Agents || was.Applications != r.Applications || was.Database != r.Database || was.Churn != r.Churn {
-		_, err := fmt.Fprintf(stdout, "the baseline is of %d agents and %d applications on %s: not compared\n", was.Agents, was.Applications, was.Database)
+		_, err := fmt.Fprintf(stdout, "the baseline is of %d agents and %d applications on %s: not compared\n", was.Agents,
+			was.Applications, was.Database)
 		return nil, err
 	}
 	out := map[string]float64{}
@@ -136,7 +137,8 @@ func load(file string, r result, stdout io.Writer) (map[string]float64, error) {
 func table(out io.Writer, r result, before map[string]float64) error {
 	fmt.Fprintf(out, "slipway-server %s on %s · %d agents, %d applications of %.1f kB · %g changes/s\n",
 		r.Server, r.Database, r.Agents, r.Applications, float64(r.MeanBytes)/1000, r.Churn)
-	fmt.Fprintf(out, "%d cores (%s) · %d MiB · Linux %s · %s · load before %.1f\n\n", r.Machine.Cores, r.Machine.Processor, r.Machine.MemoryMiB, r.Machine.Kernel, r.Machine.Go, r.Load)
+	fmt.Fprintf(out, "%d cores (%s) · %d MiB · Linux %s · %s · load before %.1f\n\n", r.Machine.Cores, r.Machine.Processor,
+		r.Machine.MemoryMiB, r.Machine.Kernel, r.Machine.Go, r.Load)
 	grid := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(grid, "phase\tfigure\tn\tp50\tp95\tp99\tmax\ttarget\tverdict\tbaseline")
 	for _, f := range r.Figures {
@@ -153,7 +155,8 @@ func table(out io.Writer, r result, before map[string]float64) error {
 		if v, there := before[f.Phase+f.Name]; there {
 			was = show(v)
 		}
-		fmt.Fprintf(grid, "%s\t%s\t%s\t%s\t%s %s\t%s\t%s\t%s\t%s\t%s\n", f.Phase, f.Name, count, p50, show(f.Value), f.Unit, p99, worst, limit, verdict, was)
+		fmt.Fprintf(grid, "%s\t%s\t%s\t%s\t%s %s\t%s\t%s\t%s\t%s\t%s\n", f.Phase, f.Name, count, p50, show(f.Value), f.Unit, p99,
+			worst, limit, verdict, was)
 	}
 	return grid.Flush()
 }

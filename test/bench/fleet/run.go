@@ -55,7 +55,8 @@ func measure(ctx context.Context, o options, log *slog.Logger, stdout io.Writer)
 	}()
 	b := &bench{o: o, log: log, result: result{
 		Version: resultVersion, Time: time.Now().UTC(), Machine: rig.Machine(), Load: rig.Load(), Database: "SQLite",
-		Server: rig.Version(ctx, o.server), Agents: o.agents, Applications: o.agents * (o.applications + min(o.big, 1)), Seed: o.seed, Churn: o.churn,
+		Server: rig.Version(ctx, o.server), Agents: o.agents, Applications: o.agents * (o.applications + min(o.big, 1)),
+		Seed: o.seed, Churn: o.churn,
 	}}
 	if o.postgres {
 		db, err := plane.StartPostgres(ctx)
@@ -106,7 +107,8 @@ func (b *bench) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	b.swarm, err = swarm.New(ctx, swarm.Options{
-		Agents: b.o.agents, Applications: b.o.applications, Big: b.o.big, Seed: b.o.seed, Server: b.server.URL, CA: b.server.CA, Log: slog.New(quiet{b.log.Handler()}),
+		Agents: b.o.agents, Applications: b.o.applications, Big: b.o.big, Seed: b.o.seed, Server: b.server.URL, CA: b.server.CA,
+		Log: slog.New(quiet{b.log.Handler()}),
 	}, b.world.Tokens)
 	if err != nil {
 		return err
@@ -199,7 +201,8 @@ func (b *bench) complete(ctx context.Context, begun time.Time) (connected time.D
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return 0, fmt.Errorf("wait until the server has everything: %w: %d of %d agents are connected, %d changes pending, %d of %d applications there",
+			return 0, fmt.Errorf("wait until the server has everything: %w: %d of %d agents are connected, %d changes pending, "+
+				"%d of %d applications there",
 				ctx.Err(), here, b.o.agents, pending, total, b.result.Applications)
 		}
 	}
@@ -249,7 +252,10 @@ func (b *bench) reconnect(ctx context.Context, name string) error {
 	b.add(
 		figure{Phase: name, Name: "server ready", Unit: "s", Value: ready.Seconds()},
 		figure{Phase: name, Name: "all agents back", Unit: "s", Value: returned.Seconds()},
-		figure{Phase: name, Name: fmt.Sprintf("%d changes of that time reported", changed), Unit: "s", Value: time.Since(begun).Seconds(), Limit: limitStorm},
+		figure{
+			Phase: name, Name: fmt.Sprintf("%d changes of that time reported", changed), Unit: "s",
+			Value: time.Since(begun).Seconds(), Limit: limitStorm,
+		},
 	)
 	return nil
 }

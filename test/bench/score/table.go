@@ -78,7 +78,8 @@ func Compare(baseline, now Result) ([]Change, error) {
 		return nil, fmt.Errorf("compare with baseline: it has layout %d, this program writes %d; record it again", baseline.Version, now.Version)
 	}
 	if baseline.Shape != now.Shape {
-		return nil, fmt.Errorf("compare with baseline: it was recorded with %+v, this is %+v; use the same sizes or record it again", baseline.Shape, now.Shape)
+		return nil, fmt.Errorf("compare with baseline: it was recorded with %+v, this is %+v; use the same sizes or record it again",
+			baseline.Shape, now.Shape)
 	}
 	var out []Change
 	for _, m := range now.Workloads {

@@ -12,7 +12,7 @@ var errEarly = errors.New("a component ended unexpectedly: see the logs")
 
 // group is a number of components that start and stop together.
 type group struct {
-	ctx    context.Context // the one of the components: the group is its owner
+	ctx    context.Context //nolint:containedctx // the one of the components: the group is its owner
 	cancel context.CancelFunc
 	fail   context.CancelCauseFunc
 	wait   sync.WaitGroup

@@ -82,7 +82,10 @@ func leaves(serviceIP net.IP) []leaf {
 			addresses: []net.IP{serviceIP, net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 		},
 		{name: KubeletClient, authority: CA, commonName: KubeletClientName, groups: []string{mastersGroup}},
-		{name: Kubelet, authority: CA, commonName: "kubelet", server: true, dnsNames: []string{"localhost"}, addresses: []net.IP{net.IPv4(127, 0, 0, 1)}},
+		{
+			name: Kubelet, authority: CA, commonName: "kubelet", server: true, dnsNames: []string{"localhost"},
+			addresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		},
 		{name: FrontProxyClient, authority: FrontProxyCA, commonName: "front-proxy-client"},
 		{name: Admin, authority: CA, commonName: "kubernetes-admin", groups: []string{mastersGroup}},
 		{name: ControllerManager, authority: CA, commonName: "system:kube-controller-manager", groups: []string{mastersGroup}},

@@ -41,7 +41,10 @@ func Look(tree source.Tree, at string) (api.RepositoryPaths, error) {
 	if err != nil {
 		return api.RepositoryPaths{}, err
 	}
-	out := api.RepositoryPaths{Revision: tree.Revision(), Path: strings.TrimPrefix(dir, "."), Items: []api.RepositoryPath{}, Tool: toolOf(entries)}
+	out := api.RepositoryPaths{
+		Revision: tree.Revision(), Path: strings.TrimPrefix(dir, "."), Items: []api.RepositoryPath{},
+		Tool: toolOf(entries),
+	}
 	slices.SortStableFunc(entries, func(a, b source.Entry) int {
 		if a.IsDir() != b.IsDir() {
 			if a.IsDir() {
@@ -79,7 +82,8 @@ func list(tree source.Tree, dir, shown string) ([]source.Entry, error) {
 	e, statErr := tree.Stat(dir)
 	switch {
 	case errors.Is(statErr, fs.ErrNotExist):
-		return nil, fmt.Errorf("%.300q does not exist at revision %.12s: choose another path, or push the directory: %w", shown, tree.Revision(), fs.ErrNotExist)
+		return nil, fmt.Errorf("%.300q does not exist at revision %.12s: choose another path, or push the directory: %w", shown,
+			tree.Revision(), fs.ErrNotExist)
 	case statErr != nil:
 		return nil, fmt.Errorf("read %.300q: %w", shown, statErr)
 	case !e.IsDir():

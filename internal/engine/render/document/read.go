@@ -240,7 +240,10 @@ var lineNumber = regexp.MustCompile(`^yaml: (?:unmarshal errors:\s+)?(?:line (\d
 // library names the line where the broken construct began; a template that was not rendered can be named exactly.
 func placed(err error, part []byte, start int) error {
 	if at := bytes.Index(part, []byte("{{")); at >= 0 {
-		return &Error{Line: start + lineAt(part, int64(at)) - 1, Err: errors.New("read YAML: the document holds a template, {{ }}, that was not rendered; move it to a chart")}
+		return &Error{
+			Line: start + lineAt(part, int64(at)) - 1,
+			Err:  errors.New("read YAML: the document holds a template, {{ }}, that was not rendered; move it to a chart"),
+		}
 	}
 	msg := err.Error()
 	line := start

@@ -216,7 +216,8 @@ func checkStrings(meta *value, field string) error {
 	}
 	for i := range m.members {
 		if m.members[i].val.kind != text {
-			return fmt.Errorf("metadata.%s contains non-string value in the map under key %q; %s", field, m.members[i].key, asText(m.members[i].val.kind))
+			return fmt.Errorf("metadata.%s contains non-string value in the map under key %q; %s", field, m.members[i].key,
+				asText(m.members[i].val.kind))
 		}
 		if err := legible.Word(m.members[i].key); err != nil {
 			return fmt.Errorf("a key of metadata.%s cannot be kept: %w", field, err)

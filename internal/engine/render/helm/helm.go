@@ -33,7 +33,8 @@ func (Renderer) Render(ctx context.Context, req render.Request) (res render.Resu
 	defer func() {
 		// Helm's code panics on some malformed charts.
 		if r := recover(); r != nil {
-			res.Objects, err = nil, fmt.Errorf("render chart %s: helm stopped at something it cannot handle; check Chart.yaml and the types in values", j.dir)
+			res.Objects, err = nil, fmt.Errorf("render chart %s: helm stopped at something it cannot handle; "+
+				"check Chart.yaml and the types in values", j.dir)
 		}
 	}()
 	set, err := j.run(ctx)

@@ -68,7 +68,8 @@ func (j *job) load() (loaded, error) {
 		c.add(dep)
 	}
 	if len(absent) > 0 {
-		return nil, fmt.Errorf("Chart.yaml names dependencies that are not in charts/: %s; run \"helm dependency update\" and commit charts/, since rendering fetches nothing", strings.Join(absent, ", "))
+		return nil, fmt.Errorf("Chart.yaml names dependencies that are not in charts/: %s; run \"helm dependency update\" and commit charts/, "+
+			"since rendering fetches nothing", strings.Join(absent, ", "))
 	}
 	return c, nil
 }

@@ -32,14 +32,16 @@ func checkSchemas(c loaded, vals map[string]any) error {
 	if len(found) > maxSchemaErrors {
 		found = append(found[:maxSchemaErrors], fmt.Sprintf("and %d more", len(found)-maxSchemaErrors))
 	}
-	return fmt.Errorf("values don't meet the specifications of the schema(s) in the following chart(s): %s; correct the values or set skipSchemaValidation", strings.Join(found, "; "))
+	return fmt.Errorf("values don't meet the specifications of the schema(s) in the following chart(s): %s; "+
+		"correct the values or set skipSchemaValidation", strings.Join(found, "; "))
 }
 
 func collectViolations(c loaded, vals map[string]any, found *[]string) error {
 	if schema := c.about().schema; len(schema) > 0 {
 		out, err := violations(schema, vals)
 		if err != nil {
-			return fmt.Errorf("values don't meet the specifications of the schema(s) in the following chart(s): %s: values.schema.json cannot be used: %w; correct it or set skipSchemaValidation", c.about().name, err)
+			return fmt.Errorf("values don't meet the specifications of the schema(s) in the following chart(s): %s: "+
+				"values.schema.json cannot be used: %w; correct it or set skipSchemaValidation", c.about().name, err)
 		}
 		for _, v := range out {
 			*found = append(*found, c.about().name+": "+v)

@@ -117,7 +117,8 @@ func isMissing(f valueFile) (bool, error) {
 // the root of the repository, anything else from the chart.
 func (j *job) resolve(raw string) (valueFile, error) {
 	if scheme, _, ok := strings.Cut(raw, "://"); ok && !strings.ContainsAny(scheme, "/$") {
-		return valueFile{}, fmt.Errorf("the URL scheme %q is not allowed: rendering fetches nothing; put the file into a repository and use it through a source with a ref", scheme)
+		return valueFile{}, fmt.Errorf("the URL scheme %q is not allowed: rendering fetches nothing; "+
+			"put the file into a repository and use it through a source with a ref", scheme)
 	}
 	if name, rest, ok := j.cutRef(raw); ok {
 		tree := j.req.Refs[name]
@@ -167,7 +168,8 @@ func expandGlob(tree source.Tree, pattern string) ([]string, error) {
 		return nil, errors.New("the pattern is malformed; close every [ with a ]")
 	}
 	if len(pattern) > maxGlobPattern || alternatives(pattern) > maxAlternatives {
-		return nil, fmt.Errorf("the pattern is longer than %d bytes, or its {} make more than %d patterns; write several patterns", maxGlobPattern, maxAlternatives)
+		return nil, fmt.Errorf("the pattern is longer than %d bytes, or its {} make more than %d patterns; write several patterns",
+			maxGlobPattern, maxAlternatives)
 	}
 	segs := strings.Split(pattern, "/")
 	base := 0

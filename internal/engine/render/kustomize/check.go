@@ -30,7 +30,8 @@ func check(name string, raw []byte) (schema bool, err error) {
 	for field, paths := range references(k) {
 		for _, p := range paths {
 			if isRemote(p) {
-				return false, fmt.Errorf("%s names %s under %s, which is not in the repository, and rendering fetches nothing; copy it into the repository", name, redact.Addresses(p), field)
+				return false, fmt.Errorf("%s names %s under %s, which is not in the repository, and rendering fetches nothing; "+
+					"copy it into the repository", name, redact.Addresses(p), field)
 			}
 		}
 	}

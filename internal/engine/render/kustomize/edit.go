@@ -256,7 +256,8 @@ func selector(s *v1alpha1.KustomizeSelector) *types.Selector {
 func (b *build) addComponents(k *types.Kustomization) error {
 	for _, c := range b.opts.Components {
 		if isRemote(c) {
-			return fmt.Errorf("component %s is not in the repository, and rendering fetches nothing; copy it into the repository", redact.Addresses(c))
+			return fmt.Errorf("component %s is not in the repository, and rendering fetches nothing; copy it into the repository",
+				redact.Addresses(c))
 		}
 		from := path.Join("/", b.dir)
 		if path.IsAbs(c) {

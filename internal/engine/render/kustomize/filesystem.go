@@ -195,7 +195,8 @@ func (f *treeFS) Open(name string) (filesys.File, error) {
 }
 
 func (f *treeFS) readOnly(verb, name string) error {
-	return f.refuse(fmt.Errorf("%s %s: the repository cannot be changed while it is rendered; a feature of the kustomization that writes files is not supported", verb, treeName(name)))
+	return f.refuse(fmt.Errorf("%s %s: the repository cannot be changed while it is rendered; "+
+		"a feature of the kustomization that writes files is not supported", verb, treeName(name)))
 }
 
 // Create is refused.

@@ -38,8 +38,8 @@ func New(versions ...string) *Renderer {
 	return &Renderer{turn: make(chan struct{}, 1), versions: versions}
 }
 
-// Render builds the kustomization at req.Source.Path of a Request that render.Prepare made ready. It waits for its turn as long as ctx allows; a build that has
-// begun is not interrupted.
+// Render builds the kustomization at req.Source.Path of a Request that render.Prepare made ready. It waits for its turn as long
+// as ctx allows; a build that has begun is not interrupted.
 func (r *Renderer) Render(ctx context.Context, req render.Request) (res render.Result, err error) {
 	b := newBuild(req)
 	select {
@@ -55,7 +55,8 @@ func (r *Renderer) Render(ctx context.Context, req render.Request) (res render.R
 		// The libraries panic on some malformed input.
 		if p := recover(); p != nil {
 			openapi.ResetOpenAPI()
-			res, err = render.Result{}, fmt.Errorf("build kustomization %s: kustomize stopped at something it cannot handle; check the kustomization and its patches", b.dir)
+			res, err = render.Result{}, fmt.Errorf("build kustomization %s: kustomize stopped at something it cannot handle; "+
+				"check the kustomization and its patches", b.dir)
 		}
 	}()
 	if err := r.checkVersion(b.opts.Version); err != nil {
@@ -80,7 +81,8 @@ func (r *Renderer) checkVersion(v string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("kustomize version %s is not registered; remove spec.source.kustomize.version or register it as kustomize.path.%s in argocd-cm", v, v)
+	return fmt.Errorf("kustomize version %s is not registered; remove spec.source.kustomize.version or register it as "+
+		"kustomize.path.%s in argocd-cm", v, v)
 }
 
 // build is one rendering.

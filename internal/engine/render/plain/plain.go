@@ -115,7 +115,10 @@ func Documents(name string, data []byte) ([]document.Document, error) {
 	docs, err := document.ReadYAML(data)
 	for i := range docs {
 		if docs[i].Kind() == "" {
-			err = &document.Error{Line: docs[i].Line, Err: fmt.Errorf("document %d: the object has no kind; exclude the file if it is no manifest", docs[i].Number)}
+			err = &document.Error{
+				Line: docs[i].Line,
+				Err:  fmt.Errorf("document %d: the object has no kind; exclude the file if it is no manifest", docs[i].Number),
+			}
 			docs = docs[:i]
 			break
 		}

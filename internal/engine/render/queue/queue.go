@@ -126,7 +126,10 @@ type Queue struct {
 
 // New returns an empty Queue.
 func New(cfg Config) *Queue {
-	return &Queue{cfg: cfg.withDefaults(), jobs: map[ID]*entry{}, projects: map[string]*account{}, costs: newCosts(), waits: map[*account]bool{}}
+	return &Queue{
+		cfg: cfg.withDefaults(), jobs: map[ID]*entry{}, projects: map[string]*account{}, costs: newCosts(),
+		waits: map[*account]bool{},
+	}
 }
 
 // Add puts a job into the queue.
@@ -215,7 +218,8 @@ func (q *Queue) count(s state) int { return q.totals[s] }
 
 // brief reports whether a job may have the worker that is kept for quick ones.
 func (q *Queue) brief(e *entry, now time.Time) bool {
-	return !e.long && !q.costs.above(e.cost, q.cfg.Quick.Seconds()) && e.spent < q.cfg.Slice && (e.state != running || now.Sub(e.since) < stretch*q.cfg.Slice)
+	return !e.long && !q.costs.above(e.cost, q.cfg.Quick.Seconds()) && e.spent < q.cfg.Slice &&
+		(e.state != running || now.Sub(e.since) < stretch*q.cfg.Slice)
 }
 
 // lengthy is how many of the running jobs are not brief.
@@ -331,7 +335,8 @@ func (q *Queue) exchange(now time.Time) (out, in *entry) {
 	}
 	others := func(time.Time) func(*entry) bool { return func(e *entry) bool { return e.account != last.account } }
 	in = q.best(now, others)
-	if in == nil || !q.pausable(last, in) && last.account.in(paused) == 0 || q.claim(in.account, in.rest(), now)+margin*q.cfg.Slice.Seconds() >= q.hold(last, now) {
+	if in == nil || !q.pausable(last, in) && last.account.in(paused) == 0 ||
+		q.claim(in.account, in.rest(), now)+margin*q.cfg.Slice.Seconds() >= q.hold(last, now) {
 		return nil, nil
 	}
 	return last, in
@@ -342,7 +347,8 @@ func (q *Queue) exchange(now time.Time) (out, in *entry) {
 func (q *Queue) intruder(last, least, in *entry, now time.Time) *entry {
 	var own *entry
 	for _, e := range in.account.entries {
-		if e.state == running && !q.brief(e, now) && now.Sub(e.since) >= q.cfg.Slice && (own == nil || e.spent < own.spent || e.spent == own.spent && e.id > own.id) {
+		if e.state == running && !q.brief(e, now) && now.Sub(e.since) >= q.cfg.Slice &&
+			(own == nil || e.spent < own.spent || e.spent == own.spent && e.id > own.id) {
 			own = e
 		}
 	}

@@ -115,7 +115,8 @@ func (c *child) run(ctx context.Context, quit <-chan struct{}, req render.Reques
 		return res, ctx.Err()
 	case late || ctx.Err() != nil:
 		limit := time.Duration(req.Limits.Seconds) * time.Second
-		return res, fmt.Errorf("%s: %w: it was stopped after %s; look for a template that loops, or make the source smaller", where, render.ErrTimeout, limit)
+		return res, fmt.Errorf("%s: %w: it was stopped after %s; look for a template that loops, or make the source smaller", where,
+			render.ErrTimeout, limit)
 	}
 	return res, fmt.Errorf("%s: %w", where, c.autopsy(broken))
 }
@@ -154,7 +155,8 @@ func (c *child) autopsy(broken *brokenError) error {
 	c.wait()
 	said := c.stderr.String()
 	if starved(said) || killed(c.cmd.ProcessState) {
-		return fmt.Errorf("%w: more than %d MiB; look for a template or a value that multiplies, or make the source smaller", ErrMemory, c.cfg.Memory>>20)
+		return fmt.Errorf("%w: more than %d MiB; look for a template or a value that multiplies, or make the source smaller",
+			ErrMemory, c.cfg.Memory>>20)
 	}
 	if strings.Contains(said, "stack overflow") || strings.Contains(said, "stack exceeds") {
 		return fmt.Errorf("%w: it nested too deeply; look for a template that includes itself", render.ErrCrash)

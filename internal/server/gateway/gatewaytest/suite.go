@@ -118,7 +118,8 @@ func tokens(t T, s Store) {
 	before := must[gateway.Agent](t)(s.AgentByUID(ctx, uid))
 	same(t, "agents before", len(must[[]gateway.Agent](t)(s.LinkedAgents(ctx))), 0)
 	agent := must[gateway.Agent](t)(s.RegisterAgent(ctx, "one", registration("U1"), noon()))
-	if agent.UID != uid || agent.PublicKey != "U1" || agent.Epoch != before.Epoch+1 || agent.ClusterUID != "" || !agent.Health.LastHeartbeat.IsZero() {
+	if agent.UID != uid || agent.PublicKey != "U1" || agent.Epoch != before.Epoch+1 || agent.ClusterUID != "" ||
+		!agent.Health.LastHeartbeat.IsZero() {
 		t.Errorf("registered: %+v", agent)
 	}
 	want(t, "used", register("one", "U2", noon()), gateway.ErrToken)
@@ -227,7 +228,10 @@ func keepsHealth(t T, s Store) {
 	h := gateway.Health{
 		State: agentapi.StateDegraded, Since: noon(), LastHeartbeat: noon().Add(time.Second),
 		Components: []agentapi.Component{{Name: "git", Status: agentapi.ComponentDegraded, Message: "m"}},
-		Pending:    1, Lag: 2 * time.Second, Items: 3, Versions: agentapi.Versions{Agent: "1", Kubernetes: "2", Git: "3", Engine: agentapi.EngineArgoCD}, Stale: 4,
+		Pending:    1, Lag: 2 * time.Second, Items: 3, Versions: agentapi.Versions{
+			Agent: "1", Kubernetes: "2", Git: "3",
+			Engine: agentapi.EngineArgoCD,
+		}, Stale: 4,
 		Message: "m", Twin: &gateway.Twin{ClusterUID: "c", Address: "10.0.0.1", At: noon()},
 	}
 	want(t, "save", s.SaveHealth(ctx, uid, begin(t, s, uid), h), nil)
@@ -244,7 +248,10 @@ func loses(t T, s Store) {
 	uid := known(t, s, "prod", "U1")
 	epoch := begin(t, s, uid)
 	want(t, "save", s.SaveHealth(ctx, uid, epoch, gateway.Health{State: agentapi.StateConnected, LastHeartbeat: noon(), Items: 3}), nil)
-	lost := gateway.Health{State: agentapi.StateDisconnected, Since: noon().Add(time.Minute), Message: "gone", LastHeartbeat: noon().Add(time.Second)}
+	lost := gateway.Health{
+		State: agentapi.StateDisconnected, Since: noon().Add(time.Minute), Message: "gone",
+		LastHeartbeat: noon().Add(time.Second),
+	}
 	mark := func(epoch int64, before time.Time) bool {
 		return must[bool](t)(s.MarkLost(ctx, uid, epoch, lost, before))
 	}
@@ -278,7 +285,8 @@ func overdue(t T, s Store) {
 func thing(name, hash string) agentapi.Item {
 	return agentapi.Item{
 		Key:  agentapi.Key{Kind: agentapi.ItemApplication, Namespace: "argocd", Name: name},
-		Hash: hash, Body: json.RawMessage(`{"kind":"Application","metadata":{"namespace":"argocd","name":"` + name + `"},"spec":{"project":"default"}}`),
+		Hash: hash, Body: json.RawMessage(`{"kind":"Application","metadata":{"namespace":"argocd","name":"` + name +
+			`"},"spec":{"project":"default"}}`),
 	}
 }
 

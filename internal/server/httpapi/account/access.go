@@ -49,7 +49,10 @@ func (h *AccessRoutes) Routes() []core.Route {
 func (h *AccessRoutes) can(ctx context.Context, c *core.Call, in *accessInput) (*accessOutput, error) {
 	want := api.Permission(in.Body.Permission)
 	if !want.Known() {
-		return nil, &api.Error{Code: api.CodeInvalid, Message: "there is no permission " + string(want) + ": GET /api/v1/access/permissions lists them", Field: "body.permission"}
+		return nil, &api.Error{
+			Code:    api.CodeInvalid,
+			Message: "there is no permission " + string(want) + ": GET /api/v1/access/permissions lists them", Field: "body.permission",
+		}
 	}
 	object, err := h.objectOf(ctx, c, want, in.Body)
 	if err != nil {
@@ -57,7 +60,8 @@ func (h *AccessRoutes) can(ctx context.Context, c *core.Call, in *accessInput) (
 	}
 	subject := c.Who.Subject
 	if asked := in.Body.Principal; asked != (api.Principal{}) && asked != c.Who.Principal {
-		if err := c.May(api.PermBindingView, core.Target{Object: rbac.Object{Type: api.TypeBinding, Scope: object.Scope, Asserted: true}}); err != nil {
+		if err := c.May(api.PermBindingView,
+			core.Target{Object: rbac.Object{Type: api.TypeBinding, Scope: object.Scope, Asserted: true}}); err != nil {
 			return nil, err
 		}
 		groups, err := h.Policies.GroupsOf(ctx, asked)

@@ -28,7 +28,8 @@ func (h *People) keepAdministrator(ctx context.Context, c *core.Call, l loss) er
 	if before, err := h.administered(ctx, c, loss{}); err != nil || !before {
 		return err // programs do it here
 	}
-	return api.Errorf(api.CodeConflict, "no user would be left who may do everything: bind another user to the role %s at the account first", api.RoleAdmin)
+	return api.Errorf(api.CodeConflict, "no user would be left who may do everything: bind another user to the role %s at the account first",
+		api.RoleAdmin)
 }
 
 // administered reports whether there is a person who may do everything.

@@ -31,7 +31,10 @@ func (h *RightRoutes) organizations() *core.Noun[api.Organization, *api.Organiza
 		Identify: func(o *api.Organization) (api.Scope, error) {
 			own := api.OrgScope(o.Name)
 			if o.Scope != api.ScopeAccount && o.Scope != own {
-				return "", &api.Error{Code: api.CodeInvalid, Message: "an organization is at its own scope, " + string(own) + ": leave scope out", Field: "body.scope"}
+				return "", &api.Error{
+					Code: api.CodeInvalid, Message: "an organization is at its own scope, " + string(own) + ": leave scope out",
+					Field: "body.scope",
+				}
 			}
 			o.ID, o.Scope = o.Name, own
 			return api.ScopeAccount, nil
@@ -49,7 +52,10 @@ func (h *RightRoutes) projects() *core.Noun[api.Project, *api.Project] {
 			}
 			above, own := api.OrgScope(p.Organization), api.ProjectScope(p.Organization, p.Name)
 			if p.Scope != api.ScopeAccount && p.Scope != above && p.Scope != own {
-				return "", &api.Error{Code: api.CodeInvalid, Message: "a project is at its own scope, " + string(own) + ": leave scope out", Field: "body.scope"}
+				return "", &api.Error{
+					Code: api.CodeInvalid, Message: "a project is at its own scope, " + string(own) + ": leave scope out",
+					Field: "body.scope",
+				}
 			}
 			p.ID, p.Scope = api.ProjectID(p.Organization, p.Name), own
 			return above, nil

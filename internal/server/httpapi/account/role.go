@@ -58,7 +58,8 @@ func (h *RightRoutes) bindings() *core.Noun[api.Binding, *api.Binding] {
 				if err := core.Allow(c.Policy.MayBind(c.Who.Subject, *after)); err != nil || before == nil {
 					return err
 				}
-				if after.Principal == before.Principal && after.Role == before.Role && (after.ResourceGroup == before.ResourceGroup || after.ResourceGroup == "" && before.ResourceGroup == api.AllResources) {
+				if after.Principal == before.Principal && after.Role == before.Role &&
+					(after.ResourceGroup == before.ResourceGroup || after.ResourceGroup == "" && before.ResourceGroup == api.AllResources) {
 					return nil
 				}
 			}

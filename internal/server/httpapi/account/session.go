@@ -64,13 +64,16 @@ func (h *SessionRoutes) Routes() []core.Route {
 	}
 	methods := route(http.MethodGet, "/methods", core.Public, "", "sign-in-methods", "Get the ways to sign in")
 	type methodsOut struct{ Body api.SignInMethods }
-	methods.Mount = core.Mount(core.Answer[core.Empty, methodsOut]{Do: func(ctx context.Context, _ *core.Call, _ *core.Empty) (*methodsOut, error) {
+	methods.Mount = core.Mount(core.Answer[core.Empty, methodsOut]{Do: func(ctx context.Context, _ *core.Call,
+		_ *core.Empty,
+	) (*methodsOut, error) {
 		return &methodsOut{h.Providers.Methods(ctx)}, nil
 	}})
 	in := route(http.MethodPost, "", core.Public, "session.create", "sign-in", "Sign in with a password, for a browser's session or a token")
 	in.Secret, in.Example = true, `{"username":"ada","password":"correct horse battery"}`
 	in.Mount = core.Mount(core.Answer[signInInput, cookieOutput[api.Session]]{Do: h.signIn})
-	out := route(http.MethodDelete, "", core.SignedIn, "session.delete", "sign-out", "Sign out: end the session, or delete the token of this request")
+	out := route(http.MethodDelete, "", core.SignedIn, "session.delete", "sign-out",
+		"Sign out: end the session, or delete the token of this request")
 	out.Unsettled, out.Within = true, true // it ends the token
 	out.Mount = core.Mount(core.Answer[core.Empty, noBody]{Do: func(_ context.Context, c *core.Call, _ *core.Empty) (*noBody, error) {
 		c.Object = api.Ref{Type: c.Who.Principal.Type, ID: c.Who.Principal.ID, Scope: api.ScopeAccount}
@@ -83,7 +86,8 @@ func (h *SessionRoutes) Routes() []core.Route {
 	who.Mount = core.Mount(core.Answer[core.Empty, whoOut]{Do: func(_ context.Context, c *core.Call, _ *core.Empty) (*whoOut, error) {
 		return &whoOut{whoami(c)}, nil
 	}})
-	password := route(http.MethodPost, "/password", core.SignedIn, "session.password", "change-password", "Change your own password; all other sessions end, and with endTokens all other API tokens")
+	password := route(http.MethodPost, "/password", core.SignedIn, "session.password", "change-password",
+		"Change your own password; all other sessions end, and with endTokens all other API tokens")
 	password.Unsettled = true
 	password.Example = `{"current":"correct horse battery","new":"staple orbit lantern"}`
 	password.Mount = core.Mount(core.Answer[passwordInput, core.NoOutput]{Do: h.changePassword})
@@ -93,7 +97,8 @@ func (h *SessionRoutes) Routes() []core.Route {
 		to, cookies, err := h.Providers.BeginOIDC(c.Request, in.ReturnTo)
 		return &redirect{http.StatusSeeOther, to, values(cookies)}, err
 	}})
-	finish := route(http.MethodGet, "/oidc/callback", core.Public, "session.create", "finish-oidc", "Where the identity provider sends the browser back to")
+	finish := route(http.MethodGet, "/oidc/callback", core.Public, "session.create", "finish-oidc",
+		"Where the identity provider sends the browser back to")
 	finish.Secret, finish.Returns = true, true
 	finish.Mount = core.Mount(core.Answer[core.Empty, redirect]{Do: func(_ context.Context, c *core.Call, _ *core.Empty) (*redirect, error) {
 		to, who, cookies, err := h.Providers.FinishOIDC(c.Request, c.Client)
@@ -107,9 +112,12 @@ func (h *SessionRoutes) Routes() []core.Route {
 		}
 		return &redirect{http.StatusSeeOther, to, values(cookies)}, err
 	}})
-	exchange := route(http.MethodPost, "/oidc/exchange", core.Public, "session.create", "exchange-oidc", "Give a command line the token for the code that its browser brought")
+	exchange := route(http.MethodPost, "/oidc/exchange", core.Public, "session.create", "exchange-oidc",
+		"Give a command line the token for the code that its browser brought")
 	exchange.Secret, exchange.Example = true, `{"code":"…","verifier":"…","token":"laptop"}`
-	exchange.Mount = core.Mount(core.Answer[exchangeInput, exchangeOutput]{Do: func(ctx context.Context, c *core.Call, in *exchangeInput) (*exchangeOutput, error) {
+	exchange.Mount = core.Mount(core.Answer[exchangeInput, exchangeOutput]{Do: func(ctx context.Context, c *core.Call,
+		in *exchangeInput,
+	) (*exchangeOutput, error) {
 		session, err := h.Providers.ExchangeCode(ctx, in.Body.Code, in.Body.Verifier, in.Body.Token)
 		if err != nil {
 			return nil, err

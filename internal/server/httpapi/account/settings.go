@@ -85,7 +85,10 @@ func checkBanner(b *api.Banner) error {
 	case b.Text == "" && *b != (api.Banner{}):
 		return &api.Error{Code: api.CodeInvalid, Field: "body.banner.text", Message: "a banner needs a text: give one, or leave the banner out"}
 	case b.URL != "" && !legible.Link(b.URL):
-		return &api.Error{Code: api.CodeInvalid, Field: "body.banner.url", Message: "the address of a banner begins with https://, http:// or mailto:"}
+		return &api.Error{
+			Code: api.CodeInvalid, Field: "body.banner.url",
+			Message: "the address of a banner begins with https://, http:// or mailto:",
+		}
 	}
 	return nil
 }
@@ -97,7 +100,8 @@ func (h *ServerRoutes) overview() core.Route {
 		Summary: "Counts of what you may see",
 		Mount: core.Mount(core.Answer[core.Empty, out]{Do: func(ctx context.Context, c *core.Call, _ *core.Empty) (*out, error) {
 			filter := func(p api.Permission) rbac.Filter { return c.Policy.Filter(c.Who.Subject, p) }
-			o, err := h.Keeper.Overview(ctx, filter(api.PermAgentView), filter(api.PermApplicationView), filter(api.PermClusterView), filter(api.PermRepositoryView))
+			o, err := h.Keeper.Overview(ctx, filter(api.PermAgentView), filter(api.PermApplicationView), filter(api.PermClusterView),
+				filter(api.PermRepositoryView))
 			return &out{o}, err
 		}}),
 	}

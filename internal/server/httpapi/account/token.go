@@ -75,11 +75,15 @@ func (h *TokenRoutes) Routes() []core.Route {
 		}
 		return &out{*t}, nil
 	}})
-	create := route(http.MethodPost, "/api/v1/tokens", "token.create", "create-token", "Create a token for yourself, or for others with token_edit")
+	create := route(http.MethodPost, "/api/v1/tokens", "token.create", "create-token",
+		"Create a token for yourself, or for others with token_edit")
 	create.Secret, create.Example = true, `{"name":"ci","permissions":["application_view","application_sync"],"scope":"org.acme"}`
 	create.Mount = core.Mount(core.Answer[tokenInput, tokenOutput]{Do: h.createToken})
-	remove := route(http.MethodDelete, "/api/v1/tokens/{id}", "token.delete", "delete-token", "Delete a token of your own, or of others with token_delete")
-	remove.Mount = core.Mount(core.Answer[core.IDInput, core.NoOutput]{Do: func(ctx context.Context, c *core.Call, in *core.IDInput) (*core.NoOutput, error) {
+	remove := route(http.MethodDelete, "/api/v1/tokens/{id}", "token.delete", "delete-token",
+		"Delete a token of your own, or of others with token_delete")
+	remove.Mount = core.Mount(core.Answer[core.IDInput, core.NoOutput]{Do: func(ctx context.Context, c *core.Call,
+		in *core.IDInput,
+	) (*core.NoOutput, error) {
 		if _, err := h.findToken(ctx, c, in.ID, api.PermTokenDelete); err != nil {
 			return nil, err
 		}
@@ -134,7 +138,8 @@ func (h *TokenRoutes) createToken(ctx context.Context, c *core.Call, in *tokenIn
 		return nil, err
 	}
 	if t.ExpiresAt.After(until) {
-		return nil, api.Errorf(api.CodeForbidden, "a limited token makes no token that lasts longer than itself: end it by %s", until.Format(time.RFC3339))
+		return nil, api.Errorf(api.CodeForbidden, "a limited token makes no token that lasts longer than itself: end it by %s",
+			until.Format(time.RFC3339))
 	}
 	if t.Owner != c.Who.Principal {
 		if err := c.May(api.PermTokenEdit, at); err != nil {
@@ -188,7 +193,10 @@ func checkToken(c *core.Call, t *api.Token) error {
 		t.ExpiresAt = now.Add(tokenTime)
 	}
 	if !t.ExpiresAt.After(now) || t.ExpiresAt.After(now.Add(maxTokenTime)) {
-		return &api.Error{Code: api.CodeInvalid, Message: "expiresAt has to be in the future and at most a year from now", Field: "body.expiresAt"}
+		return &api.Error{
+			Code: api.CodeInvalid, Message: "expiresAt has to be in the future and at most a year from now",
+			Field: "body.expiresAt",
+		}
 	}
 	return nil
 }

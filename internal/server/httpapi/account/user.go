@@ -22,7 +22,8 @@ type People struct {
 
 // Routes are its rows of the table.
 func (h *People) Routes() []core.Route {
-	return slices.Concat(h.users().Routes("create"), []core.Route{h.createUser(), h.resetPassword()}, h.groups().Routes(), h.serviceAccounts().Routes())
+	return slices.Concat(h.users().Routes("create"), []core.Route{h.createUser(), h.resetPassword()}, h.groups().Routes(),
+		h.serviceAccounts().Routes())
 }
 
 func (h *People) users() *core.Noun[api.User, *api.User] {
@@ -38,7 +39,8 @@ func (h *People) users() *core.Noun[api.User, *api.User] {
 				return api.Errorf(api.CodeConflict, "this would lock you out: ask another administrator to do it")
 			}
 			if after != nil {
-				after.Origin, after.Groups, after.LockedUntil, after.LastSignInAt = before.Origin, before.Groups, before.LockedUntil, before.LastSignInAt
+				after.Origin, after.Groups, after.LockedUntil, after.LastSignInAt = before.Origin, before.Groups, before.LockedUntil,
+					before.LastSignInAt
 				after.MustChangePassword = before.MustChangePassword // the user who resets the password sets it
 			}
 			if after != nil && before.Disabled == after.Disabled {
@@ -55,7 +57,10 @@ func (h *People) users() *core.Noun[api.User, *api.User] {
 
 func identifyUser(u *api.User) (api.Scope, error) {
 	if u.Scope != api.ScopeAccount {
-		return "", &api.Error{Code: api.CodeInvalid, Message: "a user belongs to the account: leave scope out, and bind a role at the scope", Field: "body.scope"}
+		return "", &api.Error{
+			Code:    api.CodeInvalid,
+			Message: "a user belongs to the account: leave scope out, and bind a role at the scope", Field: "body.scope",
+		}
 	}
 	u.ID, u.Origin = u.Name, api.OriginLocal
 	return api.ScopeAccount, nil
@@ -121,7 +126,8 @@ func (h *People) resetPassword() core.Route {
 	type out struct{ Body api.PasswordReset }
 	return core.Route{
 		Method: http.MethodPost, Path: "/api/v1/users/{id}/password", Permission: api.PermUserEdit, Audit: "user.password",
-		ID: "reset-password", Summary: "Give a user a new password, which is shown only once and which they must change; all their sessions and API tokens end", Tag: n.Many, Secret: true,
+		ID: "reset-password", Summary: "Give a user a new password, which is shown only once and which they must change; " +
+			"all their sessions and API tokens end", Tag: n.Many, Secret: true,
 		Mount: core.Mount(core.Answer[core.IDInput, out]{
 			Find: func(ctx context.Context, _ *core.Call, in *core.IDInput) (core.Target, error) {
 				return n.Find(ctx, in.ID)
@@ -147,7 +153,8 @@ func (h *People) groups() *core.Noun[api.Group, *api.Group] {
 		Store: h.Groups, Kind: api.TypeGroup, Many: "groups", Called: "group",
 		Example: `{"name":"developers","scope":"org.acme","members":["ada"],"claim":"acme-developers"}`,
 		Check: func(ctx context.Context, c *core.Call, before, after *api.Group) error {
-			if before != nil && after != nil && after.Claim == before.Claim && within(after.Members, before.Members) && within(before.Members, after.Members) {
+			if before != nil && after != nil && after.Claim == before.Claim && within(after.Members, before.Members) &&
+				within(before.Members, after.Members) {
 				return nil
 			}
 			one := after

@@ -26,7 +26,8 @@ func (n *manifestNoun) mayAbove(ctx context.Context, c *core.Call, in item.Input
 		return err
 	}
 	if d := c.Policy.Can(c.Who.Subject, c.Route.Permission, parent.Object); !d.Allowed {
-		return api.Errorf(api.CodeForbidden, "an Argo project is made and deleted with %s above it, at %s: %s", c.Route.Permission, parent.Object.Scope, d.Why)
+		return api.Errorf(api.CodeForbidden, "an Argo project is made and deleted with %s above it, at %s: %s", c.Route.Permission,
+			parent.Object.Scope, d.Why)
 	}
 	return nil
 }
@@ -48,7 +49,8 @@ func (n *manifestNoun) withinParent(ctx context.Context, c *core.Call, in item.I
 	}
 	before, err := readProject(was)
 	if err != nil {
-		return api.Errorf(api.CodeForbidden, "the Argo project cannot be compared with what it is now (%v): it takes %s at %s to change it", err, c.Route.Permission, parent.Object.Scope)
+		return api.Errorf(api.CodeForbidden, "the Argo project cannot be compared with what it is now (%v): it takes %s at %s to change it", err,
+			c.Route.Permission, parent.Object.Scope)
 	}
 	after, err := readProject(apply.Object)
 	if err != nil {
@@ -59,7 +61,8 @@ func (n *manifestNoun) withinParent(ctx context.Context, c *core.Call, in item.I
 			strings.Join(wider, ", "), c.Route.Permission, parent.Object.Scope, d.Why)
 	}
 	if before.ResourceVersion == "" || apply.Version != "" && apply.Version != before.ResourceVersion {
-		return api.Errorf(api.CodeConflict, "the Argo project has changed since version %.64s: read it again and repeat the change", apply.Version)
+		return api.Errorf(api.CodeConflict,
+			"the Argo project has changed since version %.64s: read it again and repeat the change", apply.Version)
 	}
 	apply.Base, apply.Version, apply.Update = was, before.ResourceVersion, true
 	return nil

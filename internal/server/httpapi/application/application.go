@@ -72,12 +72,16 @@ func (h *Routes) applicationRoutes() []core.Route {
 			return &applicationOutput{out}, err
 		},
 	})
-	return slices.Concat([]core.Route{list, get, h.whyRoute(), h.revisionStatusRoute(), h.planRoute(), h.timelineRoute(), h.historyRoute()}, h.revisionRoutes(), h.applicationAnswers())
+	return slices.Concat([]core.Route{list, get, h.whyRoute(), h.revisionStatusRoute(), h.planRoute(), h.timelineRoute(), h.historyRoute()},
+		h.revisionRoutes(), h.applicationAnswers())
 }
 
 // applicationRoute reads something of one application.
 func (h *Routes) applicationRoute(path, id, summary string) core.Route {
-	return core.Route{Method: http.MethodGet, Path: item.ApplicationPath + path, Permission: api.PermApplicationView, ID: id, Summary: summary, Tag: "applications"}
+	return core.Route{
+		Method: http.MethodGet, Path: item.ApplicationPath + path, Permission: api.PermApplicationView, ID: id,
+		Summary: summary, Tag: "applications",
+	}
 }
 
 type diffInput struct {
@@ -96,7 +100,9 @@ type manifestsInput struct {
 }
 
 // asked is a route whose answer is that of the agent to an order.
-func asked[T, I any](r core.Route, h *Routes, find func(context.Context, *core.Call, *I) (core.Target, error), order func(*I) item.Order) core.Route {
+func asked[T, I any](r core.Route, h *Routes, find func(context.Context, *core.Call, *I) (core.Target, error),
+	order func(*I) item.Order,
+) core.Route {
 	type out struct{ Body T }
 	r.Mount = core.Mount(core.Answer[I, out]{Find: find, Do: func(ctx context.Context, c *core.Call, in *I) (*out, error) {
 		var o out
@@ -114,7 +120,8 @@ func (h *Routes) applicationAnswers() []core.Route {
 			}),
 		asked[api.TreeAnswer](h.applicationRoute("/tree", "application-tree", "The objects of an application and what they own, with health"), h,
 			item.Application[item.Input](h.Clusters), func(in *item.Input) item.Order { return in.Order("application.tree", nil) }),
-		asked[api.ManifestsAnswer](h.applicationRoute("/manifests", "application-manifests", "The objects of an application as rendered or live, secrets masked"), h,
+		asked[api.ManifestsAnswer](h.applicationRoute("/manifests", "application-manifests",
+			"The objects of an application as rendered or live, secrets masked"), h,
 			item.Application[manifestsInput](h.Clusters), func(in *manifestsInput) item.Order {
 				return in.Order("application.manifests", api.ManifestsRequest{Live: in.Live, Revision: in.Revision, Cursor: in.Cursor})
 			}),

@@ -75,7 +75,10 @@ func (h *BadgeRoutes) badge(ctx context.Context, _ *core.Call, in *badgeInput) (
 	if in.Revision && revision != "" {
 		parts = append(parts, badgePart{shortRevision(revision), badgeGrey})
 	}
-	out := &badgeOutput{Status: http.StatusOK, ContentType: "image/svg+xml; charset=utf-8", CacheControl: "no-cache", Reach: "cross-origin", Body: drawBadge(parts)}
+	out := &badgeOutput{
+		Status: http.StatusOK, ContentType: "image/svg+xml; charset=utf-8", CacheControl: "no-cache", Reach: "cross-origin",
+		Body: drawBadge(parts),
+	}
 	hash := sha256.Sum256(out.Body)
 	out.ETag = `"` + base64.RawURLEncoding.EncodeToString(hash[:16]) + `"`
 	if strings.Contains(in.IfNoneMatch, out.ETag) {
@@ -138,7 +141,9 @@ func drawBadge(parts []badgePart) []byte {
 		at += long + 2*badgeMargin
 	}
 	said := strings.Join(texts, ", ")
-	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]d" viewBox="0 0 %[1]d %[2]d" role="img" aria-label="%[3]s"><title>%[3]s</title>`+
-		`<clipPath id="r"><rect width="%[1]d" height="%[2]d" rx="4"/></clipPath><g clip-path="url(#r)">%[4]s</g>`+
-		`<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">%[5]s</g></svg>`, at, badgeHeight, said, shapes.String(), words.String())
+	return fmt.Appendf(nil,
+		`<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]d" viewBox="0 0 %[1]d %[2]d" role="img" aria-label="%[3]s"><title>%[3]s</title>`+
+			`<clipPath id="r"><rect width="%[1]d" height="%[2]d" rx="4"/></clipPath><g clip-path="url(#r)">%[4]s</g>`+
+			`<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">%[5]s</g></svg>`, at, badgeHeight, said,
+		shapes.String(), words.String())
 }

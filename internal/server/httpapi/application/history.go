@@ -82,7 +82,10 @@ func readHistoryMark(text string) (m historyMark, err error) {
 		err = strict.Decode(raw, &m)
 	}
 	if err != nil {
-		return m, &api.Error{Code: api.CodeInvalid, Field: "query.cursor", Message: "the cursor is none of this list: send nextCursor of the page before, or none for the first page"}
+		return m, &api.Error{
+			Code: api.CodeInvalid, Field: "query.cursor",
+			Message: "the cursor is none of this list: send nextCursor of the page before, or none for the first page",
+		}
 	}
 	return m, nil
 }
@@ -149,7 +152,9 @@ func (w *history) page(ctx context.Context, limit int) (api.DeploymentHistory, e
 
 // unrecorded are the deployments of status.history in the time of a page that the ledger has no entry of, the newest first;
 // no more than limit.
-func (w *history) unrecorded(ctx context.Context, entries api.Page[api.LedgerEntry], limit int) (list []v1alpha1.RevisionHistory, err error) {
+func (w *history) unrecorded(ctx context.Context, entries api.Page[api.LedgerEntry],
+	limit int,
+) (list []v1alpha1.RevisionHistory, err error) {
 	all := w.app.Status.History
 	for i := len(all) - 1; i >= 0 && len(list) < limit; i-- {
 		at := all[i].DeployedAt.Time
@@ -215,7 +220,8 @@ func revisionsOfEntry(e *api.LedgerEntry) []string {
 func (w *history) fromLedger(e *api.LedgerEntry) api.Deployment {
 	d := api.Deployment{
 		LedgerID: e.ID, Action: e.Action, Revision: e.Revision, Revisions: revisionsOfEntry(e), StartedAt: e.StartedAt, FinishedAt: e.FinishedAt,
-		Outcome: e.Phase, Message: e.Message, Automatic: e.Automatic, InitiatedBy: e.Actor, Reason: e.Reason, Changes: &e.Counts, Commit: e.Commit,
+		Outcome: e.Phase, Message: e.Message, Automatic: e.Automatic, InitiatedBy: e.Actor, Reason: e.Reason,
+		Changes: &e.Counts, Commit: e.Commit,
 	}
 	if e.Phase == "Succeeded" {
 		d.DeployedAt = e.FinishedAt

@@ -27,7 +27,8 @@ type ObjectRoutes struct {
 // Routes are its rows of the table.
 func (h *ObjectRoutes) Routes() []core.Route {
 	sets, projects := h.applicationSetObjects(), h.argoProjectObjects()
-	return slices.Concat(h.applicationObjects().writes(), h.sourceRoutes(), sets.reads(), sets.writes(), projects.reads(), projects.writes(), []core.Route{projects.links()})
+	return slices.Concat(h.applicationObjects().writes(), h.sourceRoutes(), sets.reads(), sets.writes(), projects.reads(), projects.writes(),
+		[]core.Route{projects.links()})
 }
 
 // manifestNoun is a resource of Argo CD's that is written as a whole.
@@ -39,15 +40,24 @@ type manifestNoun struct {
 }
 
 func (h *ObjectRoutes) applicationObjects() *manifestNoun {
-	return &manifestNoun{h, api.KindApplication, "Application", "applications", "application", `{"resource":{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"shop","namespace":"argocd"},"spec":{"project":"default","source":{"repoURL":"https://git.example.org/shop.git","path":"deploy","targetRevision":"main"},"destination":{"server":"https://kubernetes.default.svc","namespace":"shop"}}}}`}
+	return &manifestNoun{
+		h, api.KindApplication, "Application", "applications", "application",
+		`{"resource":{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"shop","namespace":"argocd"},"spec":{"project":"default","source":{"repoURL":"https://git.example.org/shop.git","path":"deploy","targetRevision":"main"},"destination":{"server":"https://kubernetes.default.svc","namespace":"shop"}}}}`,
+	}
 }
 
 func (h *ObjectRoutes) applicationSetObjects() *manifestNoun {
-	return &manifestNoun{h, api.KindApplicationSet, "ApplicationSet", "applicationsets", "application set", `{"resource":{"apiVersion":"argoproj.io/v1alpha1","kind":"ApplicationSet","metadata":{"name":"shops","namespace":"argocd"},"spec":{"generators":[{"list":{"elements":[{"shop":"north"}]}}],"template":{"metadata":{"name":"shop-{{shop}}"},"spec":{"project":"default","source":{"repoURL":"https://git.example.org/shop.git","path":"deploy"},"destination":{"name":"in-cluster","namespace":"shop"}}}}}}`}
+	return &manifestNoun{
+		h, api.KindApplicationSet, "ApplicationSet", "applicationsets", "application set",
+		`{"resource":{"apiVersion":"argoproj.io/v1alpha1","kind":"ApplicationSet","metadata":{"name":"shops","namespace":"argocd"},"spec":{"generators":[{"list":{"elements":[{"shop":"north"}]}}],"template":{"metadata":{"name":"shop-{{shop}}"},"spec":{"project":"default","source":{"repoURL":"https://git.example.org/shop.git","path":"deploy"},"destination":{"name":"in-cluster","namespace":"shop"}}}}}}`,
+	}
 }
 
 func (h *ObjectRoutes) argoProjectObjects() *manifestNoun {
-	return &manifestNoun{h, api.KindArgoProject, "AppProject", "argo-projects", "Argo project", `{"resource":{"apiVersion":"argoproj.io/v1alpha1","kind":"AppProject","metadata":{"name":"shop","namespace":"argocd"},"spec":{"sourceRepos":["https://git.example.org/*"],"destinations":[{"server":"*","namespace":"shop-*"}]}}}`}
+	return &manifestNoun{
+		h, api.KindArgoProject, "AppProject", "argo-projects", "Argo project",
+		`{"resource":{"apiVersion":"argoproj.io/v1alpha1","kind":"AppProject","metadata":{"name":"shop","namespace":"argocd"},"spec":{"sourceRepos":["https://git.example.org/*"],"destinations":[{"server":"*","namespace":"shop-*"}]}}}`,
+	}
 }
 
 // manifest is what has to be known of a resource before rights can be asked for.
@@ -133,7 +143,10 @@ func (n *manifestNoun) base(raw json.RawMessage) (json.RawMessage, error) {
 	}
 	var out json.RawMessage
 	if _, err := normalResource(raw, n.like(), &out); err != nil {
-		return nil, &api.Error{Code: api.CodeInvalid, Field: "body.base", Message: "base is no " + n.resource + ": " + err.Error() + "; leave it out, or give the resource as it was"}
+		return nil, &api.Error{
+			Code: api.CodeInvalid, Field: "body.base",
+			Message: "base is no " + n.resource + ": " + err.Error() + "; leave it out, or give the resource as it was",
+		}
 	}
 	return out, nil
 }
@@ -157,7 +170,9 @@ func (n *manifestNoun) wanted(ctx context.Context, agent string, m *manifest) (c
 }
 
 // Changed is what is there as it will be: labels that neither the wish nor its base has stay.
-func (n *manifestNoun) changed(ctx context.Context, agent string, m *manifest, base json.RawMessage, there core.Target) (core.Target, error) {
+func (n *manifestNoun) changed(ctx context.Context, agent string, m *manifest, base json.RawMessage,
+	there core.Target,
+) (core.Target, error) {
 	var from manifest
 	if len(base) > 0 {
 		if err := strict.Decode(base, &from, strict.Foreign); err != nil {
@@ -192,7 +207,10 @@ func (n *manifestNoun) permission(verb string) api.Permission {
 }
 
 func (n *manifestNoun) route(method, path, verb, id, summary string) core.Route {
-	return core.Route{Method: method, Path: "/api/v1/agents/{agent}/" + n.many + path, Permission: n.permission(verb), ID: id, Summary: summary, Tag: n.many}
+	return core.Route{
+		Method: method, Path: "/api/v1/agents/{agent}/" + n.many + path, Permission: n.permission(verb), ID: id,
+		Summary: summary, Tag: n.many,
+	}
 }
 
 func (n *manifestNoun) name() string { return strings.ReplaceAll(strings.ToLower(n.called), " ", "-") }
@@ -242,13 +260,17 @@ func (n *manifestNoun) create(ctx context.Context, c *core.Call, in *objectCreat
 	if err != nil {
 		return nil, err
 	}
-	apply := agentapi.ObjectApply{Object: m.normal, Base: base, Version: m.Metadata.ResourceVersion, Create: !in.Body.Upsert, DryRun: in.DryRun}
+	apply := agentapi.ObjectApply{
+		Object: m.normal, Base: base, Version: m.Metadata.ResourceVersion,
+		Create: !in.Body.Upsert, DryRun: in.DryRun,
+	}
 	judged := agentapi.JudgedProject{Wanted: m.project}
 	there, err := n.h.FindItem(ctx, n.kind, in.Agent, m.Metadata.Namespace, m.Metadata.Name)
 	switch {
 	case err == nil && !in.Body.Upsert:
 		// It may be seen or not: a taken name must be reported.
-		return nil, api.Errorf(api.CodeConflict, "%s %s/%s is there already: choose another name, or change it with upsert", n.called, m.Metadata.Namespace, m.Metadata.Name)
+		return nil, api.Errorf(api.CodeConflict, "%s %s/%s is there already: choose another name, or change it with upsert", n.called,
+			m.Metadata.Namespace, m.Metadata.Name)
 	case err == nil:
 		if err := c.May(c.Route.Permission, there); err != nil {
 			return nil, err
@@ -275,7 +297,8 @@ func (n *manifestNoun) update(ctx context.Context, c *core.Call, in *objectUpdat
 		return nil, err
 	}
 	if m.Metadata.Name != in.Name || m.Metadata.Namespace != in.Namespace {
-		return nil, api.Errorf(api.CodeInvalid, "the resource is %s/%s and the path %s/%s: names and namespaces never change", m.Metadata.Namespace, m.Metadata.Name, in.Namespace, in.Name)
+		return nil, api.Errorf(api.CodeInvalid, "the resource is %s/%s and the path %s/%s: names and namespaces never change",
+			m.Metadata.Namespace, m.Metadata.Name, in.Namespace, in.Name)
 	}
 	base, err := n.base(in.Body.Base)
 	if err != nil {
@@ -318,14 +341,17 @@ func sameVersion(copied any, version string) json.RawMessage {
 	return normal
 }
 
-func (n *manifestNoun) apply(ctx context.Context, c *core.Call, wait item.WaitInput, in item.Input, apply agentapi.ObjectApply, judged agentapi.JudgedProject, reason string) (*item.CommandOutput, error) {
+func (n *manifestNoun) apply(ctx context.Context, c *core.Call, wait item.WaitInput, in item.Input, apply agentapi.ObjectApply,
+	judged agentapi.JudgedProject, reason string,
+) (*item.CommandOutput, error) {
 	if n.kind == api.KindArgoProject {
 		if err := n.withinParent(ctx, c, in, &apply); err != nil {
 			return nil, err
 		}
 	}
 	out, err := n.h.Command(ctx, c, wait, item.Order{
-		Agent: in.Agent, Kind: string(agentapi.KindObjectApply), TargetKind: n.kind, Namespace: in.Namespace, Name: in.Name, Body: apply, Reason: reason, Judged: &judged,
+		Agent: in.Agent, Kind: string(agentapi.KindObjectApply), TargetKind: n.kind, Namespace: in.Namespace, Name: in.Name, Body: apply,
+		Reason: reason, Judged: &judged,
 	})
 	c.After = apply.Object
 	if err == nil && out.Body.Status == api.CommandDone && !apply.DryRun {
@@ -346,16 +372,25 @@ func (n *manifestNoun) remove(ctx context.Context, c *core.Call, in *item.Object
 		if err := n.h.Items.DropItem(ctx, n.kind, in.Agent, in.Namespace, in.Name); err != nil {
 			return nil, err
 		}
-		return &item.CommandOutput{Status: http.StatusOK, Body: api.Command{Agent: in.Agent, Kind: "item.forget", Object: c.Object, By: c.Who.Principal, Status: api.CommandDone, Message: "the server's copy is forgotten", CreatedAt: c.Now(), Deadline: c.Now()}}, nil
+		return &item.CommandOutput{Status: http.StatusOK, Body: api.Command{
+			Agent: in.Agent, Kind: "item.forget", Object: c.Object,
+			By: c.Who.Principal, Status: api.CommandDone, Message: "the server's copy is forgotten", CreatedAt: c.Now(), Deadline: c.Now(),
+		}}, nil
 	}
 	if was != nil {
 		if err := n.h.CheckReferences(ctx, was, in.Force); err != nil {
 			return nil, err
 		}
 	}
-	kind, body := string(agentapi.KindObjectDelete), any(agentapi.ObjectDelete{Cascade: in.Cascade, Propagation: in.Propagation, Version: in.Version, DryRun: in.DryRun})
+	kind, body := string(agentapi.KindObjectDelete), any(agentapi.ObjectDelete{
+		Cascade: in.Cascade, Propagation: in.Propagation,
+		Version: in.Version, DryRun: in.DryRun,
+	})
 	if n.kind == api.KindApplication {
-		kind, body = string(agentapi.KindAppDelete), api.DeleteApplicationRequest{Cascade: in.Cascade, Propagation: in.Propagation, Version: in.Version, DryRun: in.DryRun, Reason: in.Reason}
+		kind, body = string(agentapi.KindAppDelete), api.DeleteApplicationRequest{
+			Cascade: in.Cascade, Propagation: in.Propagation,
+			Version: in.Version, DryRun: in.DryRun, Reason: in.Reason,
+		}
 	}
 	out, err := n.h.Command(ctx, c, in.WaitInput, item.Order{
 		Agent: in.Agent, Kind: kind, TargetKind: n.kind, Namespace: in.Namespace, Name: in.Name, Body: body, Reason: in.Reason,
@@ -368,7 +403,8 @@ func (n *manifestNoun) remove(ctx context.Context, c *core.Call, in *item.Object
 
 // links are those that the settings of a cluster give.
 func (n *manifestNoun) links() core.Route {
-	links := n.route(http.MethodGet, "/{namespace}/{name}/links", "view", n.name()+"-links", "The links that the settings of its cluster give to an "+n.called)
+	links := n.route(http.MethodGet, "/{namespace}/{name}/links", "view", n.name()+"-links",
+		"The links that the settings of its cluster give to an "+n.called)
 	links.Mount = core.Mount(core.Answer[item.Input, linksOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *item.Input) (core.Target, error) {
 			return n.h.FindItem(ctx, n.kind, in.Agent, in.Namespace, in.Name)

@@ -83,16 +83,23 @@ type bulkOutput struct{ Body api.BulkResult }
 func (h *Routes) bulkRoutes() []core.Route {
 	route := func(verb, example string, permission api.Permission) core.Route {
 		return core.Route{
-			Method: http.MethodPost, Path: "/api/v1/applications/" + verb, Permission: permission, Access: core.Listed, Audit: "application.bulk" + verb,
-			ID: "bulk-" + verb, Summary: "The same as " + verb + " for many applications; each is allowed or refused separately", Tag: "operations", Example: example,
+			Method: http.MethodPost, Path: "/api/v1/applications/" + verb, Permission: permission, Access: core.Listed,
+			Audit: "application.bulk" + verb,
+			ID:    "bulk-" + verb, Summary: "The same as " + verb + " for many applications; each is allowed or refused separately",
+			Tag: "operations", Example: example,
 		}
 	}
-	sync := route("sync", `{"targets":[{"agent":"account.prod","namespace":"argocd","name":"shop"}],"request":{"prune":true}}`, api.PermApplicationSync)
-	sync.Mount = core.Mount(core.Answer[bulkInput[bulkSync], bulkOutput]{Do: func(ctx context.Context, c *core.Call, in *bulkInput[bulkSync]) (*bulkOutput, error) {
+	sync := route("sync", `{"targets":[{"agent":"account.prod","namespace":"argocd","name":"shop"}],"request":{"prune":true}}`,
+		api.PermApplicationSync)
+	sync.Mount = core.Mount(core.Answer[bulkInput[bulkSync], bulkOutput]{Do: func(ctx context.Context, c *core.Call,
+		in *bulkInput[bulkSync],
+	) (*bulkOutput, error) {
 		return h.bulk(ctx, c, in.WaitInput, in.Body.Targets, "application.sync", in.Body.Request, in.Body.Request.Reason)
 	}})
 	refresh := route("refresh", `{"targets":[{"agent":"account.prod","namespace":"argocd","name":"shop"}]}`, api.PermApplicationView)
-	refresh.Mount = core.Mount(core.Answer[bulkInput[bulkRefresh], bulkOutput]{Do: func(ctx context.Context, c *core.Call, in *bulkInput[bulkRefresh]) (*bulkOutput, error) {
+	refresh.Mount = core.Mount(core.Answer[bulkInput[bulkRefresh], bulkOutput]{Do: func(ctx context.Context, c *core.Call,
+		in *bulkInput[bulkRefresh],
+	) (*bulkOutput, error) {
 		return h.bulk(ctx, c, in.WaitInput, in.Body.Targets, "application.refresh", in.Body.Request, "")
 	}})
 	return []core.Route{sync, refresh}
@@ -102,7 +109,9 @@ func (h *Routes) bulkRoutes() []core.Route {
 const bulkWorkers = 16
 
 // bulk does the same with many applications. One that is refused or fails does not stop the others.
-func (h *Routes) bulk(ctx context.Context, c *core.Call, wait item.WaitInput, targets []api.Target, kind string, body any, reason string) (*bulkOutput, error) {
+func (h *Routes) bulk(ctx context.Context, c *core.Call, wait item.WaitInput, targets []api.Target, kind string, body any,
+	reason string,
+) (*bulkOutput, error) {
 	out := &bulkOutput{api.BulkResult{Outcomes: make([]api.BulkOutcome, len(targets))}}
 	var group sync.WaitGroup
 	slots := make(chan struct{}, bulkWorkers)
@@ -119,7 +128,9 @@ func (h *Routes) bulk(ctx context.Context, c *core.Call, wait item.WaitInput, ta
 	return out, nil
 }
 
-func (h *Routes) bulkOne(ctx context.Context, c *core.Call, wait item.WaitInput, t api.Target, kind string, body any, reason string) api.BulkOutcome {
+func (h *Routes) bulkOne(ctx context.Context, c *core.Call, wait item.WaitInput, t api.Target, kind string, body any,
+	reason string,
+) api.BulkOutcome {
 	out := api.BulkOutcome{Target: t}
 	in := item.At(t.Agent, t.Namespace, t.Name)
 	at, err := h.FindApplication(ctx, in)

@@ -28,7 +28,8 @@ type applicationPreviewOutput struct{ Body api.Preview }
 // would: it shows nothing that the caller could not deploy and see.
 func (h *ObjectRoutes) previewRoute() core.Route {
 	n := h.applicationObjects()
-	r := n.route(http.MethodPost, "/preview", "edit", "preview-application", "Preview an application, or a change of one; nothing is written. Requires application_view as well")
+	r := n.route(http.MethodPost, "/preview", "edit", "preview-application",
+		"Preview an application, or a change of one; nothing is written. Requires application_view as well")
 	r.Reads, r.Example = true, n.example
 	r.Mount = core.Mount(core.Answer[applicationPreviewInput, applicationPreviewOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *applicationPreviewInput) (core.Target, error) {
@@ -97,6 +98,7 @@ func (n *manifestNoun) preview(ctx context.Context, c *core.Call, in *applicatio
 		}
 	}
 	return item.Order{
-		Agent: in.Agent, Kind: string(agentapi.KindPreview), TargetKind: n.kind, Namespace: m.Metadata.Namespace, Name: m.Metadata.Name, Body: body, Judged: &judged,
+		Agent: in.Agent, Kind: string(agentapi.KindPreview), TargetKind: n.kind, Namespace: m.Metadata.Namespace, Name: m.Metadata.Name,
+		Body: body, Judged: &judged,
 	}, nil
 }

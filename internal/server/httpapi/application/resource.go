@@ -32,7 +32,8 @@ type resourceQuery struct {
 func resourceAnswer[T any](h *Routes, path, id, summary, kind string) core.Route {
 	r := h.applicationRoute("/resource"+path, id, summary)
 	r.Tag = "resources"
-	return asked[T](r, h, item.Application[ResourceInput](h.Clusters), func(in *ResourceInput) item.Order { return in.Order(kind, resourceQuery{in.ref()}) })
+	return asked[T](r, h, item.Application[ResourceInput](h.Clusters),
+		func(in *ResourceInput) item.Order { return in.Order(kind, resourceQuery{in.ref()}) })
 }
 
 type linksInput struct {
@@ -48,7 +49,8 @@ type linksOutput struct{ Body api.Links }
 
 // linksRoute asks for the links of an application, or of one of its objects.
 func (h *Routes) linksRoute() core.Route {
-	links := h.applicationRoute("/links", "application-links", "The links that the settings of its cluster give to an application, or to one of its objects")
+	links := h.applicationRoute("/links", "application-links",
+		"The links that the settings of its cluster give to an application, or to one of its objects")
 	links.Mount = core.Mount(core.Answer[linksInput, linksOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *linksInput) (core.Target, error) {
 			return h.FindApplication(ctx, in.Input)
@@ -94,13 +96,15 @@ func (h *Routes) resourceRoutes() []core.Route {
 	patch.Method, patch.Audit, patch.Tag = http.MethodPatch, "resource.patch", "resources"
 	patch.Mount = commanded(h, "resource.patch", func(r *api.ResourcePatch) string { return r.Reason })
 	action := patch
-	action.Method, action.Path, action.Permission, action.Audit = http.MethodPost, item.ApplicationPath+"/resource/actions", api.PermApplicationResourceAction, "resource.action"
+	action.Method, action.Path, action.Permission, action.Audit = http.MethodPost, item.ApplicationPath+
+		"/resource/actions", api.PermApplicationResourceAction, "resource.action"
 	action.ID, action.Summary = "run-action", "Run an action of an object, such as restart"
 	action.Example = `{"resource":{"group":"apps","kind":"Deployment","namespace":"shop","name":"web"},"action":"restart"}`
 	action.Mount = commanded(h, "resource.action", func(r *api.ResourceAction) string { return r.Reason })
 	return []core.Route{
 		h.linksRoute(),
-		resourceAnswer[api.ResourceState](h, "", "get-resource", "An object of an application, live and as rendered, secrets masked", "resource.get"),
+		resourceAnswer[api.ResourceState](h, "", "get-resource",
+			"An object of an application, live and as rendered, secrets masked", "resource.get"),
 		resourceAnswer[api.ResourceActions](h, "/actions", "list-actions", "The actions that an object offers", "resource.actions"),
 		resourceAnswer[api.ResourceEvents](h, "/events", "resource-events", "The Events of Kubernetes about an object", "resource.events"),
 		patch, action, remove,

@@ -23,7 +23,8 @@ func (h *Routes) revisionRoutes() []core.Route {
 	order := func(in *item.Input, revisions []string) item.Order {
 		return in.Order("application.revisions", api.RevisionsRequest{Revisions: revisions})
 	}
-	one := h.applicationRoute("/revisions/{revision}", "get-revision", "Get the author and the message of a commit of an application's repositories")
+	one := h.applicationRoute("/revisions/{revision}", "get-revision",
+		"Get the author and the message of a commit of an application's repositories")
 	type oneOutput struct{ Body api.RevisionInfo }
 	one.Mount = core.Mount(core.Answer[revisionInput, oneOutput]{
 		Find: item.Application[revisionInput](h.Clusters),
@@ -33,12 +34,14 @@ func (h *Routes) revisionRoutes() []core.Route {
 				return nil, err
 			}
 			if len(got.Items) != 1 || !got.Items[0].Known {
-				return nil, api.Errorf(api.CodeNotFound, "commit %s is not known: it is not in the agent's copy of the application's repositories; ask for one of its history", in.Revision)
+				return nil, api.Errorf(api.CodeNotFound,
+					"commit %s is not known: it is not in the agent's copy of the application's repositories; ask for one of its history", in.Revision)
 			}
 			return &oneOutput{got.Items[0]}, nil
 		},
 	})
-	many := asked[api.RevisionsAnswer](h.applicationRoute("/revisions", "list-revisions", "Get the authors and messages of some commits of an application's repositories"), h,
+	many := asked[api.RevisionsAnswer](h.applicationRoute("/revisions", "list-revisions",
+		"Get the authors and messages of some commits of an application's repositories"), h,
 		item.Application[revisionsInput](h.Clusters), func(in *revisionsInput) item.Order { return order(&in.Input, in.Revision) })
 	return []core.Route{one, many}
 }

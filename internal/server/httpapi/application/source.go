@@ -42,9 +42,13 @@ type pathsOutput struct{ Body api.RepositoryPaths }
 // well. The agent asks the project before it asks the repository.
 func (h *ObjectRoutes) sourceRoutes() []core.Route {
 	route := func(path, id, summary string) core.Route {
-		return core.Route{Method: http.MethodGet, Path: "/api/v1/agents/{agent}/" + path, Permission: api.PermApplicationEdit, ID: id, Summary: summary, Tag: "repositories"}
+		return core.Route{
+			Method: http.MethodGet, Path: "/api/v1/agents/{agent}/" + path, Permission: api.PermApplicationEdit, ID: id,
+			Summary: summary, Tag: "repositories",
+		}
 	}
-	refs := route("repository-refs", "repository-refs", "Branches, tags or charts of a repository that an application of an Argo project may deploy; requires repository_view as well")
+	refs := route("repository-refs", "repository-refs",
+		"Branches, tags or charts of a repository that an application of an Argo project may deploy; requires repository_view as well")
 	refs.Mount = core.Mount(core.Answer[refsInput, refsOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *refsInput) (core.Target, error) {
 			return h.findSource(ctx, &in.SourceInput)
@@ -56,7 +60,9 @@ func (h *ObjectRoutes) sourceRoutes() []core.Route {
 			}, &out.Body)
 		},
 	})
-	paths := route("repository-paths", "repository-paths", "One directory of a repository that an application of an Argo project may deploy, with the tool that renders it; requires repository_view as well")
+	paths := route("repository-paths", "repository-paths",
+		"One directory of a repository that an application of an Argo project may deploy, with the tool that renders it; "+
+			"requires repository_view as well")
 	paths.Mount = core.Mount(core.Answer[pathsInput, pathsOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *pathsInput) (core.Target, error) {
 			return h.findSource(ctx, &in.SourceInput)
@@ -101,7 +107,10 @@ func (h *ObjectRoutes) labelsOf(ctx context.Context, in *SourceInput) map[string
 // asked before.
 func (h *ObjectRoutes) look(ctx context.Context, c *core.Call, in *SourceInput, kind agentapi.Kind, body, into any) error {
 	scope := rbac.Scope(c.Object.Scope)
-	repository := core.Target{Object: rbac.Object{Type: api.TypeRepository, Scope: scope, ID: api.ItemID(in.Agent, in.Namespace, ""), Asserted: true}}
+	repository := core.Target{Object: rbac.Object{
+		Type: api.TypeRepository, Scope: scope,
+		ID: api.ItemID(in.Agent, in.Namespace, ""), Asserted: true,
+	}}
 	if err := c.May(api.PermRepositoryView, repository); err != nil {
 		return err
 	}

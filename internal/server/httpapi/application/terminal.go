@@ -55,9 +55,13 @@ const (
 
 func (h *StreamRoutes) terminalRoute() core.Route {
 	r := core.Route{
-		Method: http.MethodGet, Path: item.ApplicationPath + "/terminal", Permission: api.PermApplicationExec, Audit: "application.terminal", Streams: true,
+		Method: http.MethodGet, Path: item.ApplicationPath + "/terminal", Permission: api.PermApplicationExec,
+		Audit: "application.terminal", Streams: true,
 		ID: "application-terminal", Tag: "resources",
-		Summary: "A shell in a container, over a WebSocket: binary frames are what is typed and shown, text frames of the client are {\"columns\":80,\"rows\":24} or {\"end\":true} for the end of the input, and the last frame of the server is text: {\"exit\":0} with the exit code, or {\"error\":\"…\",\"requestId\":\"…\"} with why it ended. A request with an Origin gets the reason of a refusal in the same way: a page cannot read another answer",
+		Summary: "A shell in a container, over a WebSocket: binary frames are what is typed and shown, " +
+			"text frames of the client are {\"columns\":80,\"rows\":24} or {\"end\":true} for the end of the input, " +
+			"and the last frame of the server is text: {\"exit\":0} with the exit code, or {\"error\":\"…\",\"requestId\":\"…\"} with why it " +
+			"ended. A request with an Origin gets the reason of a refusal in the same way: a page cannot read another answer",
 	}
 	r.Mount = core.Mount(core.Answer[terminalInput, core.StreamOutput]{
 		Find: item.Application[terminalInput](h.Clusters),

@@ -29,7 +29,8 @@ func (h *StreamRoutes) Routes() []core.Route {
 func (h *StreamRoutes) treeEventsRoute() core.Route {
 	r := core.Route{
 		Method: http.MethodGet, Path: item.ApplicationPath + "/tree/events", Permission: api.PermApplicationView, Streams: true,
-		ID: "application-tree-events", Summary: "The tree of an application as it changes, as server-sent events: tree, then patch", Tag: "applications",
+		ID: "application-tree-events", Summary: "The tree of an application as it changes, as server-sent events: tree, then patch",
+		Tag: "applications",
 	}
 	r.Mount = core.Mount(core.Answer[item.Input, core.StreamOutput]{
 		Find: item.Application[item.Input](h.Clusters),

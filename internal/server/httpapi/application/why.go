@@ -60,7 +60,8 @@ func (h *Routes) findings(ctx context.Context, c *core.Call, in *whyInput, app *
 // revisionStatusRoute says at which revisions an application is: from the server's copy, and where its branches are from the
 // agent.
 func (h *Routes) revisionStatusRoute() core.Route {
-	r := h.applicationRoute("/revision-status", "revision-status", "Get the tips of the branches of an application, and the compared, deployed and pinned revisions")
+	r := h.applicationRoute("/revision-status", "revision-status",
+		"Get the tips of the branches of an application, and the compared, deployed and pinned revisions")
 	type out struct{ Body api.RevisionStatus }
 	r.Mount = core.Mount(core.Answer[item.Input, out]{
 		Find: item.Application[item.Input](h.Clusters),
@@ -146,7 +147,9 @@ func absence(detail *api.ApplicationDetail) []string {
 
 // projectOf reads the rules of an application's project, for users who may see the project. What it inherits from others is not
 // known here; the agent says in a condition what that holds.
-func (h *Routes) projectOf(ctx context.Context, c *core.Call, agent api.Agent, app *v1alpha1.Application) (rules *project.Rules, wrong, err error) {
+func (h *Routes) projectOf(ctx context.Context, c *core.Call, agent api.Agent,
+	app *v1alpha1.Application,
+) (rules *project.Rules, wrong, err error) {
 	name, namespace := app.Spec.ProjectName(), agent.Status.Namespace
 	if namespace == "" {
 		namespace = app.Namespace

@@ -224,7 +224,10 @@ func CheckLabels(labels map[string]string) error {
 	}
 	for key, value := range labels {
 		if key == "" || len(key) > maxLabelKey || len(value) > maxLabelValue || strings.ContainsAny(key, " \t\r\n=,") {
-			return &api.Error{Code: api.CodeInvalid, Message: "a label has no key, or key or value are too long or have blanks: write them as in Kubernetes", Field: "body.labels"}
+			return &api.Error{
+				Code:    api.CodeInvalid,
+				Message: "a label has no key, or key or value are too long or have blanks: write them as in Kubernetes", Field: "body.labels",
+			}
 		}
 	}
 	return nil
@@ -402,7 +405,8 @@ func (n *Noun[T, P]) change(ctx context.Context, c *Call, in *updateInput[T]) (*
 }
 
 func stale(what, id string, asked, present int64) error {
-	return api.Errorf(api.CodeConflict, "%s %s has changed since version %d, it is at %d: read it again and repeat the change", what, id, asked, present)
+	return api.Errorf(api.CodeConflict, "%s %s has changed since version %d, it is at %d: read it again and repeat the change",
+		what, id, asked, present)
 }
 
 // Remove is the route that deletes one.

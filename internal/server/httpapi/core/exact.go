@@ -26,14 +26,20 @@ func exactJSON() huma.Format {
 // oneOfEach are headers that decide something and that are read once: the first of two would be judged, and a proxy may use
 // the last.
 func oneOfEach() []string {
-	return []string{"Authorization", "Content-Encoding", "Content-Type", "Idempotency-Key", "If-Match", "Last-Event-ID", "Origin", "X-Slipway-Reason"}
+	return []string{
+		"Authorization", "Content-Encoding", "Content-Type", "Idempotency-Key", "If-Match", "Last-Event-ID",
+		"Origin", "X-Slipway-Reason",
+	}
 }
 
 // checkHeaders refuses a request that gives such a header twice.
 func checkHeaders(header http.Header) error {
 	for _, name := range oneOfEach() {
 		if n := len(header.Values(name)); n > 1 {
-			return &api.Error{Code: api.CodeInvalid, Field: "header." + name, Message: fmt.Sprintf("the header %s comes %d times: send it once", name, n)}
+			return &api.Error{
+				Code: api.CodeInvalid, Field: "header." + name,
+				Message: fmt.Sprintf("the header %s comes %d times: send it once", name, n),
+			}
 		}
 	}
 	return nil
@@ -43,11 +49,17 @@ func checkHeaders(header http.Header) error {
 // have judged it as something else.
 func checkCoding(header http.Header) error {
 	if coding := header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return &api.Error{Code: api.CodeInvalid, Field: "header.Content-Encoding", Message: "the body is declared as packed: send it unpacked, without Content-Encoding"}
+		return &api.Error{
+			Code: api.CodeInvalid, Field: "header.Content-Encoding",
+			Message: "the body is declared as packed: send it unpacked, without Content-Encoding",
+		}
 	}
 	_, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
 	if err == nil && parameters["charset"] != "" && !strings.EqualFold(parameters["charset"], "utf-8") {
-		return &api.Error{Code: api.CodeInvalid, Field: "header.Content-Type", Message: "the body is declared to be in another character set than UTF-8: send it in UTF-8"}
+		return &api.Error{
+			Code: api.CodeInvalid, Field: "header.Content-Type",
+			Message: "the body is declared to be in another character set than UTF-8: send it in UTF-8",
+		}
 	}
 	return nil
 }

@@ -88,7 +88,9 @@ func Serve(cfg Base, routes []Route) (*Core, error) {
 		h.Now = time.Now
 	}
 	h.sameOrigin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		WriteProblem(w, api.Errorf(api.CodeForbidden, "a page of another origin asked for this: use the API with a token, or have the origin allowed with --allowed-origins"), requestID(r.Context()))
+		WriteProblem(w, api.Errorf(api.CodeForbidden,
+			"a page of another origin asked for this: use the API with a token, or have the origin allowed with --allowed-origins"),
+			requestID(r.Context()))
 	}))
 	h.Limits = newLimiter(cfg.Limits, h.Now)
 	if cfg.PublicURL != "" {
@@ -180,7 +182,8 @@ func (h *Core) protect(next http.Handler) http.Handler {
 				panic(cause) //nolint:forbidigo // a half answer must not look like a whole one
 			}
 			if cause != nil {
-				h.Log.Error("panic", "request_id", id, "method", r.Method, "path", r.URL.Path, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
+				h.Log.Error("panic", "request_id", id, "method", r.Method, "path", r.URL.Path, "cause", fmt.Sprint(cause),
+					"stack", string(debug.Stack()))
 				if !out.written {
 					WriteProblem(out, errors.New("panic"), id)
 				}
@@ -215,7 +218,8 @@ func (h *Core) route(w http.ResponseWriter, r *http.Request) {
 			writeStatus(w, p)
 			return
 		}
-		WriteProblem(w, api.Errorf(api.CodeNotFound, "there is nothing at this path: GET /api/v1/openapi.json describes what there is"), requestID(r.Context()))
+		WriteProblem(w, api.Errorf(api.CodeNotFound, "there is nothing at this path: GET /api/v1/openapi.json describes what there is"),
+			requestID(r.Context()))
 		return
 	}
 	h.mux.ServeHTTP(w, r)
@@ -297,7 +301,8 @@ func (h *Core) identify(c *Call, r *http.Request) error {
 		return err
 	}
 	if c.Who.MustChangePassword && !c.Route.Unsettled {
-		return api.Errorf(api.CodeForbidden, "your password was set for you: choose your own first, with POST /api/v1/session/password or `slipway password`")
+		return api.Errorf(api.CodeForbidden,
+			"your password was set for you: choose your own first, with POST /api/v1/session/password or `slipway password`")
 	}
 	if c.Policy, err = h.cfg.Policies.Policy(r.Context()); err != nil {
 		return fmt.Errorf("read policy: %w", err)

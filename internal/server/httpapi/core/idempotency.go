@@ -107,7 +107,8 @@ func (h *Core) keep(route *Route, out *recorder) Kept {
 
 func replay(w http.ResponseWriter, kept *Kept) error {
 	if len(kept.Body) == 0 && kept.Status != http.StatusNoContent {
-		return api.Errorf(api.CodeConflict, "this was done already, and its answer is not kept because it is secret or large: read the object, or make another")
+		return api.Errorf(api.CodeConflict,
+			"this was done already, and its answer is not kept because it is secret or large: read the object, or make another")
 	}
 	for key, value := range kept.Header {
 		w.Header().Set(key, value)

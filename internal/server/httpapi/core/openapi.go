@@ -23,7 +23,8 @@ func description() huma.Config {
 				Title: "Slipway", Version: "v1",
 				Description: "The control plane of Slipway. Sign in with POST /api/v1/session, or send a token as `Authorization: Bearer slp_…`. " +
 					"Errors are application/problem+json: `code` is for programs, `detail` contains the next step. " +
-					"Read the next page of a list with `nextCursor`. A POST with an Idempotency-Key is executed once, and gets the same answer for 24 hours.",
+					"Read the next page of a list with `nextCursor`. A POST with an Idempotency-Key is executed once, " +
+					"and gets the same answer for 24 hours.",
 			},
 			Servers: []*huma.Server{{URL: "/", Description: "This server"}},
 			Components: &huma.Components{
@@ -31,13 +32,19 @@ func description() huma.Config {
 				Responses: map[string]*huma.Response{"problem": {
 					Description: "What went wrong, and what to do next",
 					Content: map[string]*huma.MediaType{"application/problem+json": {
-						Schema:  problems,
-						Example: map[string]any{"title": "Conflict", "status": 409, "code": "conflict", "detail": "role org.acme.deployer has changed since version 3, it is at 4: read it again and repeat the change"},
+						Schema: problems,
+						Example: map[string]any{
+							"title": "Conflict", "status": 409, "code": "conflict",
+							"detail": "role org.acme.deployer has changed since version 3, it is at 4: read it again and repeat the change",
+						},
 					}},
 				}},
 				SecuritySchemes: map[string]*huma.SecurityScheme{
-					"token":   {Type: "http", Scheme: "bearer", Description: "An API token"},
-					"session": {Type: "apiKey", In: "cookie", Name: "__Host-slipway_session", Description: "Session of a browser; the name has no __Host- without TLS"},
+					"token": {Type: "http", Scheme: "bearer", Description: "An API token"},
+					"session": {
+						Type: "apiKey", In: "cookie", Name: "__Host-slipway_session",
+						Description: "Session of a browser; the name has no __Host- without TLS",
+					},
 				},
 			},
 		},

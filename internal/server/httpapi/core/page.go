@@ -40,7 +40,8 @@ func (h *Core) healthz(w http.ResponseWriter, _ *http.Request) {
 func (h *Core) readyz(w http.ResponseWriter, r *http.Request) {
 	if err := h.cfg.Keeper.Ping(r.Context()); err != nil {
 		h.Log.Warn("not ready", "err", err)
-		WriteProblem(w, api.Errorf(api.CodeUnavailable, "the database does not answer, or a disk takes no writes: see the server's log"), requestID(r.Context()))
+		WriteProblem(w, api.Errorf(api.CodeUnavailable, "the database does not answer, or a disk takes no writes: see the server's log"),
+			requestID(r.Context()))
 		return
 	}
 	h.healthz(w, r)

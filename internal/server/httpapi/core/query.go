@@ -39,12 +39,18 @@ func (r *Route) checkQuery(raw string) error {
 	}
 	query, err := url.ParseQuery(raw)
 	if err != nil {
-		return &api.Error{Code: api.CodeInvalid, Field: "query", Message: "the query cannot be read: separate parameters with &, and escape what is special in a URL"}
+		return &api.Error{
+			Code: api.CodeInvalid, Field: "query",
+			Message: "the query cannot be read: separate parameters with &, and escape what is special in a URL",
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if slices.Contains(r.parameters, name) {
 			if n := len(query[name]); n > 1 && !slices.Contains(r.lists, name) {
-				return &api.Error{Code: api.CodeInvalid, Field: "query." + name, Message: fmt.Sprintf("the parameter %s comes %d times: send it once", name, n)}
+				return &api.Error{
+					Code: api.CodeInvalid, Field: "query." + name,
+					Message: fmt.Sprintf("the parameter %s comes %d times: send it once", name, n),
+				}
 			}
 			continue
 		}

@@ -67,7 +67,10 @@ func (l *limiter) Open(p api.Principal) (closed func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.watching[p] >= maxWatching {
-		return nil, &api.Error{Code: api.CodeTooMany, Message: "too many streams are open: close one, and read several types of objects from one stream of events", RetryAfter: 1}
+		return nil, &api.Error{
+			Code:    api.CodeTooMany,
+			Message: "too many streams are open: close one, and read several types of objects from one stream of events", RetryAfter: 1,
+		}
 	}
 	l.watching[p]++
 	return func() {
@@ -85,7 +88,10 @@ type bucket struct {
 }
 
 func newLimiter(l Limits, now func() time.Time) *limiter {
-	return &limiter{limits: l.withDefaults(), now: now, buckets: map[string]*list.Element{}, order: list.New(), watching: map[api.Principal]int{}}
+	return &limiter{
+		limits: l.withDefaults(), now: now, buckets: map[string]*list.Element{}, order: list.New(),
+		watching: map[api.Principal]int{},
+	}
 }
 
 // address counts a request from an address, or from its network, if its owner has all of that. Trying to come

@@ -50,7 +50,8 @@ func (h *Core) preflight(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	out.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
-	out.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID, Traceparent, X-Slipway-Reason")
+	out.Set("Access-Control-Allow-Headers",
+		"Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID, Traceparent, X-Slipway-Reason")
 	out.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)
 	return true

@@ -36,11 +36,17 @@ func (h *AgentRoutes) agents() *core.Noun[api.Agent, *api.Agent] {
 			case after == nil:
 				return nil
 			case after.Engine == api.EngineArgoCD && (after.Hosted != nil || before != nil && before.Hosted != nil):
-				return &api.Error{Code: api.CodeInvalid, Field: "body.engine", Message: "an agent that the server runs works with its own engine: leave engine out, or install the agent beside the Argo CD"}
+				return &api.Error{
+					Code: api.CodeInvalid, Field: "body.engine",
+					Message: "an agent that the server runs works with its own engine: leave engine out, or install the agent beside the Argo CD",
+				}
 			case before == nil:
 				return h.mayHost(c, after)
 			case after.Hosted != nil && (before.Hosted == nil || after.Hosted.Cluster != before.Hosted.Cluster):
-				return &api.Error{Code: api.CodeInvalid, Field: "body.hosted", Message: "where an agent runs never changes: make another and delete this one"}
+				return &api.Error{
+					Code: api.CodeInvalid, Field: "body.hosted",
+					Message: "where an agent runs never changes: make another and delete this one",
+				}
 			}
 			after.UID, after.Status, after.SealKey, after.Hosted = before.UID, before.Status, before.SealKey, before.Hosted
 			return nil
@@ -56,7 +62,11 @@ func (h *AgentRoutes) mayHost(c *core.Call, a *api.Agent) error {
 		return nil
 	}
 	if h.Hosting == nil {
-		return &api.Error{Code: api.CodeInvalid, Field: "body.hosted", Message: "this server hosts no agents: leave it out and install the agent in its cluster, or ask the operator of the server for --hosted-dir"}
+		return &api.Error{
+			Code: api.CodeInvalid, Field: "body.hosted",
+			Message: "this server hosts no agents: leave it out and install the agent in its cluster, " +
+				"or ask the operator of the server for --hosted-dir",
+		}
 	}
 	everything := c.Policy.MayBind(c.Who.Subject, api.Binding{
 		Meta: api.Meta{ID: "account.everything", Name: "everything", Scope: api.ScopeAccount}, Principal: c.Who.Principal,
@@ -91,9 +101,12 @@ func (h *AgentRoutes) agentRoutes() []core.Route {
 		return n.Find(ctx, in.ID)
 	}
 
-	register := agentRow(http.MethodPost, "/registration", "agent.register", "register-agent", "Create a new registration token; the agent's present key is valid until the token is used", api.PermAgentEdit)
+	register := agentRow(http.MethodPost, "/registration", "agent.register", "register-agent",
+		"Create a new registration token; the agent's present key is valid until the token is used", api.PermAgentEdit)
 	register.Secret = true
-	register.Mount = core.Mount(core.Answer[core.IDInput, registrationOutput]{Find: find, Do: func(ctx context.Context, c *core.Call, _ *core.IDInput) (*registrationOutput, error) {
+	register.Mount = core.Mount(core.Answer[core.IDInput, registrationOutput]{Find: find, Do: func(ctx context.Context, c *core.Call,
+		_ *core.IDInput,
+	) (*registrationOutput, error) {
 		a, _ := c.Before.(*api.Agent)
 		c.Before = nil
 		return h.register(ctx, *a)
@@ -112,8 +125,11 @@ func (h *AgentRoutes) agentRoutes() []core.Route {
 			return h.Orders.Command(ctx, c, in.WaitInput, item.Order{Agent: in.ID, Kind: "agent.rotate"})
 		},
 	})
-	revoke := agentRow(http.MethodPost, "/revoke", "agent.revoke", "revoke-agent", "Revoke the agent's key and close its connection immediately", api.PermAgentDelete)
-	revoke.Mount = core.Mount(core.Answer[core.IDInput, core.NoOutput]{Find: find, Do: func(ctx context.Context, c *core.Call, in *core.IDInput) (*core.NoOutput, error) {
+	revoke := agentRow(http.MethodPost, "/revoke", "agent.revoke", "revoke-agent",
+		"Revoke the agent's key and close its connection immediately", api.PermAgentDelete)
+	revoke.Mount = core.Mount(core.Answer[core.IDInput, core.NoOutput]{Find: find, Do: func(ctx context.Context, c *core.Call,
+		in *core.IDInput,
+	) (*core.NoOutput, error) {
 		c.Before = nil
 		if err := h.Agents.Revoke(ctx, in.ID); err != nil {
 			return nil, err
@@ -133,12 +149,16 @@ func (h *AgentRoutes) agentRoutes() []core.Route {
 
 // agentRow is a row about one agent.
 func agentRow(method, path, audit, id, summary string, permission api.Permission) core.Route {
-	return core.Route{Method: method, Path: "/api/v1/agents/{id}" + path, Permission: permission, Audit: audit, ID: id, Summary: summary, Tag: "agents"}
+	return core.Route{
+		Method: method, Path: "/api/v1/agents/{id}" + path, Permission: permission, Audit: audit, ID: id,
+		Summary: summary, Tag: "agents",
+	}
 }
 
 // agentReads are the rows that read what belongs to an agent: what installs it, and its commands.
 func (h *AgentRoutes) agentReads(n *core.Noun[api.Agent, *api.Agent]) []core.Route {
-	manifest := agentRow(http.MethodGet, "/manifest", "", "agent-manifest", "Get the manifest of the agent, as YAML or Helm values, always without secrets", api.PermAgentView)
+	manifest := agentRow(http.MethodGet, "/manifest", "", "agent-manifest",
+		"Get the manifest of the agent, as YAML or Helm values, always without secrets", api.PermAgentView)
 	manifest.Mount = core.Mount(core.Answer[manifestInput, manifestOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *manifestInput) (core.Target, error) {
 			return n.Find(ctx, in.ID)
@@ -147,7 +167,8 @@ func (h *AgentRoutes) agentReads(n *core.Noun[api.Agent, *api.Agent]) []core.Rou
 			return h.manifest(c, in.Format, in.options())
 		},
 	})
-	write := agentRow(http.MethodPost, "/manifest", "", "write-agent-manifest", "Get the manifest of the agent, with options in the body, for example certificates, which are too long for a URL", api.PermAgentView)
+	write := agentRow(http.MethodPost, "/manifest", "", "write-agent-manifest",
+		"Get the manifest of the agent, with options in the body, for example certificates, which are too long for a URL", api.PermAgentView)
 	write.Reads, write.Example = true, `{"namespace":"argocd","proxy":"http://proxy.example.org:3128"}`
 	write.Mount = core.Mount(core.Answer[manifestWrite, manifestOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *manifestWrite) (core.Target, error) {
@@ -294,7 +315,10 @@ type mappingPut struct {
 func (h *AgentRoutes) mappingRoutes() []core.Route {
 	n := h.agents()
 	route := func(method, path, audit, id, summary string, permission api.Permission) core.Route {
-		return core.Route{Method: method, Path: "/api/v1/agents/{id}/mappings" + path, Permission: permission, Audit: audit, ID: id, Summary: summary, Tag: "mappings"}
+		return core.Route{
+			Method: method, Path: "/api/v1/agents/{id}/mappings" + path, Permission: permission, Audit: audit, ID: id,
+			Summary: summary, Tag: "mappings",
+		}
 	}
 	type listOutput struct{ Body api.Page[api.Mapping] }
 	list := route(http.MethodGet, "", "", "list-mappings", "List the assignments of the agent's Argo projects to projects", api.PermAgentView)
@@ -315,7 +339,8 @@ func (h *AgentRoutes) mappingRoutes() []core.Route {
 		},
 		Do: h.setMapping,
 	})
-	remove := route(http.MethodDelete, "/{argoProject}", "mapping.delete", "delete-mapping", "Assign an Argo project to the scope of its agent again", api.PermAgentEdit)
+	remove := route(http.MethodDelete, "/{argoProject}", "mapping.delete", "delete-mapping",
+		"Assign an Argo project to the scope of its agent again", api.PermAgentEdit)
 	remove.Mount = core.Mount(core.Answer[MappingInput, core.NoOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *MappingInput) (core.Target, error) {
 			return n.Find(ctx, in.ID)
@@ -344,7 +369,10 @@ func (h *AgentRoutes) setMapping(ctx context.Context, c *core.Call, in *mappingP
 		return nil, &api.Error{Code: api.CodeInvalid, Message: err.Error(), Field: "body.project"}
 	}
 	if !a.Scope.Contains(api.ProjectScope(org, project)) {
-		return nil, &api.Error{Code: api.CodeInvalid, Message: "project " + m.Project + " is not inside " + string(a.Scope) + ", where the agent is", Field: "body.project"}
+		return nil, &api.Error{
+			Code:    api.CodeInvalid,
+			Message: "project " + m.Project + " is not inside " + string(a.Scope) + ", where the agent is", Field: "body.project",
+		}
 	}
 	to, err := core.Find(ctx, h.Projects, api.TypeProject, m.Project)
 	if err != nil {

@@ -67,7 +67,8 @@ func (in *FilterInput) filter(ctx context.Context, c *core.Call, saved *ViewRout
 	f = api.FleetFilter{
 		Search: in.Search, Scope: options.Scope, Labels: options.Labels, Agent: in.Agent, ArgoProject: in.ArgoProject, Namespace: in.Namespace,
 		Sync: in.Sync, Health: in.Health, Phase: in.Phase, RepoURL: in.RepoURL, Cluster: in.Cluster, Service: in.Service,
-		Environment: in.Environment, Region: in.Region, Type: in.Type, Version: in.Version, Held: in.Held, Stale: in.Stale, Attention: in.Attention,
+		Environment: in.Environment, Region: in.Region, Type: in.Type, Version: in.Version, Held: in.Held, Stale: in.Stale,
+		Attention:  in.Attention,
 		DriftOlder: in.DriftOlder, Since: in.Since,
 	}
 	if in.View != "" {
@@ -121,10 +122,14 @@ type attentionOutput struct{ Body api.Attention }
 // attentionRoute lists applications as the caller sees them, and those agents that the caller sees.
 func (h *OverviewRoutes) attentionRoute() core.Route {
 	r := core.Route{
-		Method: http.MethodGet, Path: "/api/v1/fleet/attention", Permission: api.PermApplicationView, Access: core.Listed, ID: "fleet-attention", Tag: "fleet",
-		Summary: "List what needs attention, the worst first: errors of sources, degraded, failed syncs, held, agents that are away, long out of sync",
+		Method: http.MethodGet, Path: "/api/v1/fleet/attention", Permission: api.PermApplicationView, Access: core.Listed,
+		ID: "fleet-attention", Tag: "fleet",
+		Summary: "List what needs attention, the worst first: errors of sources, degraded, failed syncs, held, " +
+			"agents that are away, long out of sync",
 	}
-	r.Mount = core.Mount(core.Answer[attentionInput, attentionOutput]{Do: func(ctx context.Context, c *core.Call, in *attentionInput) (*attentionOutput, error) {
+	r.Mount = core.Mount(core.Answer[attentionInput, attentionOutput]{Do: func(ctx context.Context, c *core.Call,
+		in *attentionInput,
+	) (*attentionOutput, error) {
 		options, err := (&core.SelectInput{Scope: in.Scope}).Selection()
 		if err != nil {
 			return nil, err
@@ -140,11 +145,14 @@ func (h *OverviewRoutes) attentionRoute() core.Route {
 func (h *OverviewRoutes) Routes() []core.Route {
 	route := func(path, id, summary string) core.Route {
 		return core.Route{
-			Method: http.MethodGet, Path: "/api/v1/fleet/" + path, Permission: api.PermApplicationView, Access: core.Listed, ID: id, Summary: summary, Tag: "fleet",
+			Method: http.MethodGet, Path: "/api/v1/fleet/" + path, Permission: api.PermApplicationView, Access: core.Listed, ID: id,
+			Summary: summary, Tag: "fleet",
 		}
 	}
 	summary := route("summary", "fleet-summary", "Count applications of all agents by their properties and state, for any filter")
-	summary.Mount = core.Mount(core.Answer[FilterInput, summaryOutput]{Do: func(ctx context.Context, c *core.Call, in *FilterInput) (*summaryOutput, error) {
+	summary.Mount = core.Mount(core.Answer[FilterInput, summaryOutput]{Do: func(ctx context.Context, c *core.Call,
+		in *FilterInput,
+	) (*summaryOutput, error) {
 		filter, err := in.filter(ctx, c, h.Saved)
 		if err != nil {
 			return nil, err
@@ -152,9 +160,12 @@ func (h *OverviewRoutes) Routes() []core.Route {
 		out, err := h.Fleet.Summary(ctx, c.Visible, filter)
 		return &summaryOutput{out}, err
 	}})
-	matrix := route("matrix", "fleet-matrix", "Get the health and sync of applications for each agent, environment or other group, for any filter")
+	matrix := route("matrix", "fleet-matrix",
+		"Get the health and sync of applications for each agent, environment or other group, for any filter")
 	type matrixOutput struct{ Body api.FleetMatrix }
-	matrix.Mount = core.Mount(core.Answer[matrixOf, matrixOutput]{Do: func(ctx context.Context, c *core.Call, in *matrixOf) (*matrixOutput, error) {
+	matrix.Mount = core.Mount(core.Answer[matrixOf, matrixOutput]{Do: func(ctx context.Context, c *core.Call,
+		in *matrixOf,
+	) (*matrixOutput, error) {
 		filter, err := in.filter(ctx, c, h.Saved)
 		if err != nil {
 			return nil, err
@@ -163,7 +174,9 @@ func (h *OverviewRoutes) Routes() []core.Route {
 		return &matrixOutput{out}, err
 	}})
 	list := route("applications", "fleet-applications", "List applications of all agents, for any filter")
-	list.Mount = core.Mount(core.Answer[fleetList, core.PageOutput[api.Application]]{Do: func(ctx context.Context, c *core.Call, in *fleetList) (*core.PageOutput[api.Application], error) {
+	list.Mount = core.Mount(core.Answer[fleetList, core.PageOutput[api.Application]]{Do: func(ctx context.Context, c *core.Call,
+		in *fleetList,
+	) (*core.PageOutput[api.Application], error) {
 		filter, err := in.filter(ctx, c, h.Saved)
 		if err != nil {
 			return nil, err
@@ -177,7 +190,9 @@ func (h *OverviewRoutes) Routes() []core.Route {
 	}})
 	figures := route("dora", "fleet-dora", "Get the four DORA figures")
 	type doraOutput struct{ Body api.DORAReport }
-	figures.Mount = core.Mount(core.Answer[doraInput, doraOutput]{Do: func(ctx context.Context, c *core.Call, in *doraInput) (*doraOutput, error) {
+	figures.Mount = core.Mount(core.Answer[doraInput, doraOutput]{Do: func(ctx context.Context, c *core.Call,
+		in *doraInput,
+	) (*doraOutput, error) {
 		filter, err := in.filter(c.Now())
 		if err != nil {
 			return nil, err
@@ -187,7 +202,9 @@ func (h *OverviewRoutes) Routes() []core.Route {
 	}})
 	levels := route("service-levels", "fleet-service-levels", "Get how long deliveries take: commit, detected, rendered, applied, healthy")
 	type levelsOutput struct{ Body api.ServiceLevels }
-	levels.Mount = core.Mount(core.Answer[DeliveryInput, levelsOutput]{Do: func(ctx context.Context, c *core.Call, in *DeliveryInput) (*levelsOutput, error) {
+	levels.Mount = core.Mount(core.Answer[DeliveryInput, levelsOutput]{Do: func(ctx context.Context, c *core.Call,
+		in *DeliveryInput,
+	) (*levelsOutput, error) {
 		filter, err := in.filter(c.Now())
 		if err != nil {
 			return nil, err

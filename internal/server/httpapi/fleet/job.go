@@ -106,15 +106,21 @@ func (h *JobRoutes) findJob(ctx context.Context, c *core.Call, id string, want a
 // Routes are its rows of the table.
 func (h *JobRoutes) Routes() []core.Route {
 	route := func(method, path, audit, id, summary string) core.Route {
-		return core.Route{Method: method, Path: "/api/v1/jobs" + path, Access: core.SignedIn, Within: true, Audit: audit, ID: id, Summary: summary, Tag: "jobs"}
+		return core.Route{
+			Method: method, Path: "/api/v1/jobs" + path, Access: core.SignedIn, Within: true, Audit: audit, ID: id,
+			Summary: summary, Tag: "jobs",
+		}
 	}
 	create := route(http.MethodPost, "", "job.create", "create-job",
-		"Run one operation on many applications, a number of them at a time; dryRun lists the applications, and those that would be refused. Each requires the permission when its turn comes")
+		"Run one operation on many applications, a number of them at a time; dryRun lists the applications, and those that would be refused. "+
+			"Each requires the permission when its turn comes")
 	create.Access, create.Within, create.Permission = core.Listed, false, api.PermApplicationView
 	create.Example = `{"action":"refresh","filter":{"sync":["OutOfSync"]},"limit":5,"reason":"the proxy is back"}`
 	create.Mount = core.Mount(core.Answer[jobCreate, jobPlanOutput]{Do: h.createJob})
 	list := route(http.MethodGet, "", "", "list-jobs", "List jobs, the newest first: your own, and with job_view those of others")
-	list.Mount = core.Mount(core.Answer[jobList, core.PageOutput[api.Job]]{Do: func(ctx context.Context, c *core.Call, in *jobList) (*core.PageOutput[api.Job], error) {
+	list.Mount = core.Mount(core.Answer[jobList, core.PageOutput[api.Job]]{Do: func(ctx context.Context, c *core.Call,
+		in *jobList,
+	) (*core.PageOutput[api.Job], error) {
 		options := api.ListOptions{Search: in.Search}
 		if err := (&core.PageInput{Limit: in.Limit, Cursor: in.Cursor, Page: in.Page, Sort: in.Sort}).Put(&options); err != nil {
 			return nil, err
@@ -135,7 +141,9 @@ func (h *JobRoutes) Routes() []core.Route {
 		return &jobOutput{j}, err
 	}})
 	targets := route(http.MethodGet, "/{id}/targets", "", "list-job-targets", "List the applications of a job, with the result for each")
-	targets.Mount = core.Mount(core.Answer[jobTargets, core.PageOutput[api.JobTarget]]{Do: func(ctx context.Context, c *core.Call, in *jobTargets) (*core.PageOutput[api.JobTarget], error) {
+	targets.Mount = core.Mount(core.Answer[jobTargets, core.PageOutput[api.JobTarget]]{Do: func(ctx context.Context, c *core.Call,
+		in *jobTargets,
+	) (*core.PageOutput[api.JobTarget], error) {
 		j, err := h.findJob(ctx, c, in.ID, api.PermJobView)
 		if err != nil {
 			return nil, err
@@ -148,7 +156,8 @@ func (h *JobRoutes) Routes() []core.Route {
 		page.Items, err = h.seenTargets(ctx, c, &j, page.Items)
 		return core.PageOf(page), err
 	}})
-	stop := route(http.MethodPost, "/{id}/stop", "job.stop", "stop-job", "Stop a job: no further applications start, and running ones continue. Jobs of others require job_edit")
+	stop := route(http.MethodPost, "/{id}/stop", "job.stop", "stop-job",
+		"Stop a job: no further applications start, and running ones continue. Jobs of others require job_edit")
 	type stopInput struct {
 		JobInput
 		core.TryInput
@@ -215,7 +224,8 @@ func (h *JobRoutes) createJob(ctx context.Context, c *core.Call, in *jobCreate) 
 		return out, h.planTargets(ctx, c, &in.Body, &out.Body, applications)
 	}
 	if len(applications) == 0 {
-		return nil, api.Errorf(api.CodeInvalid, "no application that you may do this with is left by the filter: see what there is with a dry run")
+		return nil, api.Errorf(api.CodeInvalid,
+			"no application that you may do this with is left by the filter: see what there is with a dry run")
 	}
 	token := ""
 	if c.Who.Token != nil {

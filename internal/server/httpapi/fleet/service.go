@@ -112,7 +112,8 @@ type instancesInput struct {
 // matrixRoutes are what runs where.
 func (h *ServiceRoutes) matrixRoutes() []core.Route {
 	matrix := core.Route{
-		Method: http.MethodGet, Path: "/api/v1/fleet/services", Permission: api.PermServiceView, Access: core.Listed, ID: "fleet-services", Tag: "fleet",
+		Method: http.MethodGet, Path: "/api/v1/fleet/services", Permission: api.PermServiceView, Access: core.Listed,
+		ID: "fleet-services", Tag: "fleet",
 		Summary: "Get the version of each service in each environment, for applications that you may see",
 	}
 	matrix.Mount = core.Mount(core.Answer[matrixInput, core.PageOutput[api.ServiceRow]]{
@@ -122,13 +123,15 @@ func (h *ServiceRoutes) matrixRoutes() []core.Route {
 				return nil, err
 			}
 			page, err := h.Linking.ListServiceRows(ctx, c.Visible, c.Policy.Filter(c.Who.Subject, api.PermApplicationView), api.ServiceFilter{
-				ListOptions: options, Service: in.Service, Environment: in.Environment, Type: in.Type, Region: in.Region, Agent: in.Agent, Drift: in.Drift,
+				ListOptions: options, Service: in.Service, Environment: in.Environment, Type: in.Type, Region: in.Region,
+				Agent: in.Agent, Drift: in.Drift,
 			})
 			return core.PageOf(page), err
 		},
 	})
 	instances := core.Route{
-		Method: http.MethodGet, Path: "/api/v1/instances", Permission: api.PermApplicationView, Access: core.Listed, ID: "list-instances", Tag: "fleet",
+		Method: http.MethodGet, Path: "/api/v1/instances", Permission: api.PermApplicationView, Access: core.Listed,
+		ID: "list-instances", Tag: "fleet",
 		Summary: "List the pods of applications, as their agents see them now",
 	}
 	instances.Mount = core.Mount(core.Answer[instancesInput, core.PageOutput[api.Instances]]{
@@ -156,22 +159,28 @@ type linkPut struct {
 // linkRoutes say which service and environment an application is of.
 func (h *ServiceRoutes) linkRoutes() []core.Route {
 	route := func(method, audit, id, summary string, permission api.Permission) core.Route {
-		return core.Route{Method: method, Path: item.ApplicationPath + "/link", Permission: permission, Audit: audit, ID: id, Summary: summary, Tag: "applications"}
+		return core.Route{
+			Method: method, Path: item.ApplicationPath + "/link", Permission: permission, Audit: audit, ID: id,
+			Summary: summary, Tag: "applications",
+		}
 	}
-	get := route(http.MethodGet, "", "get-application-link", "Get the service and environment of an application, and the source of each", api.PermApplicationView)
+	get := route(http.MethodGet, "", "get-application-link", "Get the service and environment of an application, and the source of each",
+		api.PermApplicationView)
 	get.Mount = core.Mount(core.Answer[item.Input, linkOutput]{
 		Find: item.Application[item.Input](h.Clusters),
 		Do: func(ctx context.Context, _ *core.Call, in *item.Input) (*linkOutput, error) {
 			return linkAnswer(h.Linking.GetLink(ctx, in.Agent, in.Namespace, in.Name))
 		},
 	})
-	put := route(http.MethodPut, "application.link", "link-application", "Link an application to a service and an environment manually; its labels take precedence", api.PermApplicationEdit)
+	put := route(http.MethodPut, "application.link", "link-application",
+		"Link an application to a service and an environment manually; its labels take precedence", api.PermApplicationEdit)
 	put.Example = `{"service":"account.basket","environment":"account.staging"}`
 	put.Mount = core.Mount(core.Answer[linkPut, linkOutput]{
 		Find: item.Application[linkPut](h.Clusters),
 		Do:   h.linkApplication,
 	})
-	remove := route(http.MethodDelete, "application.unlink", "unlink-application", "Remove the manual link of an application, including one that is gone", api.PermApplicationEdit)
+	remove := route(http.MethodDelete, "application.unlink", "unlink-application",
+		"Remove the manual link of an application, including one that is gone", api.PermApplicationEdit)
 	remove.Mount = core.Mount(core.Answer[item.Input, core.NoOutput]{
 		Find: h.findLinked,
 		Do: func(ctx context.Context, c *core.Call, in *item.Input) (*core.NoOutput, error) {
@@ -258,7 +267,8 @@ type linkPlanOutput struct{ Body api.LinkPlan }
 // linkAgentRoute finds services and environments for all applications of an agent.
 func (h *ServiceRoutes) linkAgentRoute() core.Route {
 	r := core.Route{
-		Method: http.MethodPost, Path: "/api/v1/agents/{id}/links", Permission: api.PermAgentEdit, Audit: "agent.link", ID: "link-agent-applications", Tag: "agents",
+		Method: http.MethodPost, Path: "/api/v1/agents/{id}/links", Permission: api.PermAgentEdit, Audit: "agent.link",
+		ID: "link-agent-applications", Tag: "agents",
 		Summary: "Find services and environments for its applications that lack one, from labels and names; dryRun lists what would be created",
 	}
 	r.Mount = core.Mount(core.Answer[core.IDTryInput, linkPlanOutput]{

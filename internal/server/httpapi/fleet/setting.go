@@ -42,11 +42,26 @@ type settingNoun struct {
 
 func (h *SettingRoutes) settingNouns() []*settingNoun {
 	return []*settingNoun{
-		{h, agentapi.SettingRepository, api.KindRepository, "repositories", "repository", true, `{"name":"shop","fields":{"url":"https://git.example.org/shop.git","type":"git"}}`},
-		{h, agentapi.SettingRepoCreds, api.KindRepoCreds, "credential-templates", "credential template", false, `{"name":"example-org","fields":{"url":"https://git.example.org/"}}`},
-		{h, agentapi.SettingCluster, api.KindCluster, "clusters", "cluster", true, `{"name":"edge","fields":{"name":"edge","server":"https://edge.example.org:6443"}}`},
-		{h, agentapi.SettingCertificate, api.KindCertificate, "certificates", "certificate", false, `{"name":"git.example.org","fields":{"serverName":"git.example.org","certData":"-----BEGIN CERTIFICATE-----"}}`},
-		{h, agentapi.SettingGPGKey, api.KindGPGKey, "gpg-keys", "GnuPG key", false, `{"name":"4AEE18F83AFDEB23","fields":{"keyData":"-----BEGIN PGP PUBLIC KEY BLOCK-----"}}`},
+		{
+			h, agentapi.SettingRepository, api.KindRepository, "repositories", "repository", true,
+			`{"name":"shop","fields":{"url":"https://git.example.org/shop.git","type":"git"}}`,
+		},
+		{
+			h, agentapi.SettingRepoCreds, api.KindRepoCreds, "credential-templates", "credential template", false,
+			`{"name":"example-org","fields":{"url":"https://git.example.org/"}}`,
+		},
+		{
+			h, agentapi.SettingCluster, api.KindCluster, "clusters", "cluster", true,
+			`{"name":"edge","fields":{"name":"edge","server":"https://edge.example.org:6443"}}`,
+		},
+		{
+			h, agentapi.SettingCertificate, api.KindCertificate, "certificates", "certificate", false,
+			`{"name":"git.example.org","fields":{"serverName":"git.example.org","certData":"-----BEGIN CERTIFICATE-----"}}`,
+		},
+		{
+			h, agentapi.SettingGPGKey, api.KindGPGKey, "gpg-keys", "GnuPG key", false,
+			`{"name":"4AEE18F83AFDEB23","fields":{"keyData":"-----BEGIN PGP PUBLIC KEY BLOCK-----"}}`,
+		},
 	}
 }
 
@@ -71,7 +86,10 @@ type settingUpdate struct {
 }
 
 func (n *settingNoun) route(method, path, verb, id, summary string) core.Route {
-	return core.Route{Method: method, Path: "/api/v1/agents/{agent}/" + n.many + path, Permission: n.permission(verb), ID: id, Summary: summary, Tag: n.many}
+	return core.Route{
+		Method: method, Path: "/api/v1/agents/{agent}/" + n.many + path, Permission: n.permission(verb), ID: id,
+		Summary: summary, Tag: n.many,
+	}
 }
 
 func (n *settingNoun) routes() []core.Route {
@@ -83,7 +101,8 @@ func (n *settingNoun) routes() []core.Route {
 		},
 		Do: n.create,
 	})
-	update := n.route(http.MethodPut, "/{namespace}/{name}", "edit", "update-"+n.name(), "Change a "+n.called+"; secrets that are not sent are kept")
+	update := n.route(http.MethodPut, "/{namespace}/{name}", "edit", "update-"+n.name(),
+		"Change a "+n.called+"; secrets that are not sent are kept")
 	update.Audit, update.Example = n.name()+".update", n.example
 	update.Mount = core.Mount(core.Answer[settingUpdate, item.CommandOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *settingUpdate) (core.Target, error) {
@@ -177,25 +196,41 @@ func (n *settingNoun) judge(ctx context.Context, c *core.Call, in item.Input, w 
 // Check refuses secrets that the server could read, and fields that are not known: the agent would refuse them too.
 func (n *settingNoun) check(w *api.SettingWrite) error {
 	if _, entry := w.Fields["project"]; entry && !n.setting.Open("project") {
-		return &api.Error{Code: api.CodeInvalid, Field: "body.fields.project", Message: "a " + n.called + " counts for all projects of the agent: leave project out"}
+		return &api.Error{
+			Code: api.CodeInvalid, Field: "body.fields.project",
+			Message: "a " + n.called + " counts for all projects of the agent: leave project out",
+		}
 	}
 	if len(w.Labels) > 0 && !n.setting.Open("project") {
-		return &api.Error{Code: api.CodeInvalid, Field: "body.labels", Message: "a " + n.called + " is an entry of a ConfigMap and has no labels: leave them out"}
+		return &api.Error{
+			Code: api.CodeInvalid, Field: "body.labels",
+			Message: "a " + n.called + " is an entry of a ConfigMap and has no labels: leave them out",
+		}
 	}
 	for name, value := range w.Fields {
 		if n.setting.Secret(name) {
 			return &api.Error{Code: api.CodeInvalid, Field: "body.fields." + legible.Cut(name, 64), Message: "the field " + legible.Cut(name, 64) +
-				" is a secret, and the server must not see it: send it in sealed, which is a JSON document in NaCl's anonymous box (crypto_box_seal) to the agent's sealKey, in base64, as described in docs/guide/api.md; the command line does it automatically"}
+				" is a secret, and the server must not see it: send it in sealed, which is a JSON document in NaCl's anonymous box (crypto_box_seal) " +
+				"to the agent's sealKey, in base64, as described in docs/guide/api.md; the command line does it automatically"}
 		}
 		if !n.setting.Open(name) {
-			return &api.Error{Code: api.CodeInvalid, Field: "body.fields." + legible.Cut(name, 64), Message: "a " + n.called + " has no field " + legible.Cut(name, 64) + ": it has " + strings.Join(n.setting.OpenFields(), ", ")}
+			return &api.Error{
+				Code: api.CodeInvalid, Field: "body.fields." + legible.Cut(name, 64),
+				Message: "a " + n.called + " has no field " + legible.Cut(name, 64) + ": it has " + strings.Join(n.setting.OpenFields(), ", "),
+			}
 		}
 		if redact.HasUser(value) {
-			return &api.Error{Code: api.CodeInvalid, Field: "body.fields." + legible.Cut(name, 64), Message: "the address has a user, a password or a token in it: leave that out, and send username and password in sealed"}
+			return &api.Error{
+				Code: api.CodeInvalid, Field: "body.fields." + legible.Cut(name, 64),
+				Message: "the address has a user, a password or a token in it: leave that out, and send username and password in sealed",
+			}
 		}
 	}
 	if _, err := base64.StdEncoding.DecodeString(string(w.Sealed)); err != nil {
-		return &api.Error{Code: api.CodeInvalid, Field: "body.sealed", Message: "sealed is no base64: write it with the standard alphabet and padding"}
+		return &api.Error{
+			Code: api.CodeInvalid, Field: "body.sealed",
+			Message: "sealed is no base64: write it with the standard alphabet and padding",
+		}
 	}
 	if w.Name == "" {
 		address := w.Fields["url"]
@@ -208,7 +243,10 @@ func (n *settingNoun) check(w *api.SettingWrite) error {
 		w.Name = string(n.setting) + "-" + core.Digest(address)[:10]
 	}
 	if len(w.Name) > 253 || strings.ContainsAny(w.Name, "/ \t\r\n\x00") {
-		return &api.Error{Code: api.CodeInvalid, Field: "body.name", Message: "the name has a slash or a blank, or is longer than 253 bytes: give another"}
+		return &api.Error{
+			Code: api.CodeInvalid, Field: "body.name",
+			Message: "the name has a slash or a blank, or is longer than 253 bytes: give another",
+		}
 	}
 	return core.CheckLabels(w.Labels)
 }
@@ -244,7 +282,8 @@ func (n *settingNoun) create(ctx context.Context, c *core.Call, in *settingCreat
 
 func (n *settingNoun) update(ctx context.Context, c *core.Call, in *settingUpdate) (*item.CommandOutput, error) {
 	if in.Body.Name != "" && in.Body.Name != in.Name {
-		return nil, api.Errorf(api.CodeInvalid, "the body is about %q and the path about %q: names never change", legible.Cut(in.Body.Name, 100), in.Name)
+		return nil, api.Errorf(api.CodeInvalid, "the body is about %q and the path about %q: names never change",
+			legible.Cut(in.Body.Name, 100), in.Name)
 	}
 	in.Body.Name = in.Name
 	if err := n.check(&in.Body); err != nil {
@@ -260,7 +299,9 @@ func (n *settingNoun) update(ctx context.Context, c *core.Call, in *settingUpdat
 	return n.apply(ctx, c, in.WaitInput, in.Input, change, in.Body)
 }
 
-func (n *settingNoun) apply(ctx context.Context, c *core.Call, wait item.WaitInput, in item.Input, change agentapi.SettingChange, w api.SettingWrite) (*item.CommandOutput, error) {
+func (n *settingNoun) apply(ctx context.Context, c *core.Call, wait item.WaitInput, in item.Input, change agentapi.SettingChange,
+	w api.SettingWrite,
+) (*item.CommandOutput, error) {
 	out, err := n.h.Command(ctx, c, wait, n.order(agentapi.KindSettingsApply, in, change, w.Reason))
 	w.Sealed = ""
 	c.After = w
@@ -271,7 +312,10 @@ func (n *settingNoun) apply(ctx context.Context, c *core.Call, wait item.WaitInp
 }
 
 func (n *settingNoun) order(kind agentapi.Kind, in item.Input, change agentapi.SettingChange, reason string) item.Order {
-	return item.Order{Agent: in.Agent, Kind: string(kind), TargetKind: n.kind, Namespace: in.Namespace, Name: in.Name, Body: change, Reason: reason}
+	return item.Order{
+		Agent: in.Agent, Kind: string(kind), TargetKind: n.kind, Namespace: in.Namespace, Name: in.Name,
+		Body: change, Reason: reason,
+	}
 }
 
 func (n *settingNoun) remove(ctx context.Context, c *core.Call, in *item.ObjectDelete) (*item.CommandOutput, error) {
@@ -280,7 +324,10 @@ func (n *settingNoun) remove(ctx context.Context, c *core.Call, in *item.ObjectD
 		if err := n.h.Items.DropItem(ctx, n.kind, in.Agent, in.Namespace, in.Name); err != nil {
 			return nil, err
 		}
-		return &item.CommandOutput{Status: http.StatusOK, Body: api.Command{Agent: in.Agent, Kind: "item.forget", Object: c.Object, By: c.Who.Principal, Status: api.CommandDone, Message: "the server's copy is forgotten", CreatedAt: c.Now(), Deadline: c.Now()}}, nil
+		return &item.CommandOutput{Status: http.StatusOK, Body: api.Command{
+			Agent: in.Agent, Kind: "item.forget", Object: c.Object,
+			By: c.Who.Principal, Status: api.CommandDone, Message: "the server's copy is forgotten", CreatedAt: c.Now(), Deadline: c.Now(),
+		}}, nil
 	}
 	if err := n.h.CheckReferences(ctx, was, in.Force); err != nil {
 		return nil, err
@@ -340,7 +387,10 @@ func (n *settingNoun) test() core.Route {
 
 // knownHosts is where known hosts are written; they are listed with the certificates.
 func (h *SettingRoutes) knownHostRoutes() []core.Route {
-	n := &settingNoun{h, agentapi.SettingKnownHost, api.KindCertificate, "known-hosts", "known host", false, `{"name":"git.example.org","fields":{"data":"git.example.org ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIExample"}}`}
+	n := &settingNoun{
+		h, agentapi.SettingKnownHost, api.KindCertificate, "known-hosts", "known host", false,
+		`{"name":"git.example.org","fields":{"data":"git.example.org ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIExample"}}`,
+	}
 	var out []core.Route
 	for _, r := range n.routes() {
 		if r.Method != http.MethodGet {

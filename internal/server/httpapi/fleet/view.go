@@ -70,7 +70,8 @@ func (h *ViewRoutes) findView(ctx context.Context, c *core.Call, name string, ev
 	}
 	v, err := h.Views.GetView(ctx, api.Principal{}, name)
 	if api.CodeOf(err) == api.CodeNotFound {
-		err = api.Errorf(api.CodeNotFound, "there is no saved filter %q of yours or everyone's: `slipway fleet view list` shows what there is", name)
+		err = api.Errorf(api.CodeNotFound, "there is no saved filter %q of yours or everyone's: `slipway fleet view list` shows what there is",
+			name)
 	}
 	return v, err
 }
@@ -78,7 +79,10 @@ func (h *ViewRoutes) findView(ctx context.Context, c *core.Call, name string, ev
 // Routes are its rows of the table.
 func (h *ViewRoutes) Routes() []core.Route {
 	route := func(method, path, audit, id, summary string) core.Route {
-		return core.Route{Method: method, Path: "/api/v1/fleet/views" + path, Access: core.SignedIn, Audit: audit, ID: id, Summary: summary, Tag: "fleet"}
+		return core.Route{
+			Method: method, Path: "/api/v1/fleet/views" + path, Access: core.SignedIn, Audit: audit, ID: id,
+			Summary: summary, Tag: "fleet",
+		}
 	}
 	own := func(r core.Route, want api.Permission) core.Route { r.Own = want; return r }
 	list := route(http.MethodGet, "", "", "list-views", "List saved filters: your own, and everyone's")
@@ -96,7 +100,9 @@ func (h *ViewRoutes) Routes() []core.Route {
 	put.Example = `{"name":"degraded","filter":{"health":["Degraded"]}}`
 	put.Mount = core.Mount(core.Answer[viewPut, viewOutput]{Do: h.saveView})
 	remove := route(http.MethodDelete, "/{name}", "view.delete", "delete-view", "Delete a saved filter; a shared one requires savedview_edit")
-	remove.Mount = core.Mount(core.Answer[viewDelete, core.NoOutput]{Do: func(ctx context.Context, c *core.Call, in *viewDelete) (*core.NoOutput, error) {
+	remove.Mount = core.Mount(core.Answer[viewDelete, core.NoOutput]{Do: func(ctx context.Context, c *core.Call,
+		in *viewDelete,
+	) (*core.NoOutput, error) {
 		owner, t := viewTarget(c, in.Name, in.Everyone)
 		if err := mayShare(c, t, in.Everyone); err != nil {
 			return nil, err
@@ -115,7 +121,8 @@ func (h *ViewRoutes) Routes() []core.Route {
 		return nil, nil //nolint:nilnil // no content
 	}})
 	return []core.Route{
-		own(list, api.PermApplicationView), own(get, api.PermApplicationView), own(put, api.PermSavedViewEdit), own(remove, api.PermSavedViewEdit),
+		own(list, api.PermApplicationView), own(get, api.PermApplicationView), own(put, api.PermSavedViewEdit),
+		own(remove, api.PermSavedViewEdit),
 	}
 }
 

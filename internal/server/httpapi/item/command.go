@@ -87,7 +87,8 @@ func told(body any) any {
 				} `json:"metadata"`
 			}
 			_ = strict.Decode([]byte(text), &m, strict.Foreign) // the agent says what is wrong with it
-			names = append(names, legible.Cut(m.Kind, core.MaxToldName)+" "+legible.Cut(m.Metadata.Namespace, core.MaxToldName)+"/"+legible.Cut(m.Metadata.Name, core.MaxToldName))
+			names = append(names, legible.Cut(m.Kind, core.MaxToldName)+" "+legible.Cut(m.Metadata.Namespace, core.MaxToldName)+"/"+
+				legible.Cut(m.Metadata.Name, core.MaxToldName))
 		}
 		b.Manifests = names
 		return b

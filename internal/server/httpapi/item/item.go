@@ -69,7 +69,9 @@ func (h *Clusters) FindItem(ctx context.Context, kind, agent, namespace, name st
 
 // FreshItem is an item that is to be made, as an object that rights are asked for: it belongs where its Argo project is
 // mapped to, else to its agent's scope.
-func (h *Clusters) FreshItem(ctx context.Context, kind, agent, namespace, name, argoProject string, labels map[string]string) (core.Target, error) {
+func (h *Clusters) FreshItem(ctx context.Context, kind, agent, namespace, name, argoProject string,
+	labels map[string]string,
+) (core.Target, error) {
 	scope, err := h.Items.ItemScope(ctx, agent, argoProject)
 	if err != nil {
 		return core.Target{}, core.Missing(err, "agent", agent)

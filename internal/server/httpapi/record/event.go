@@ -42,7 +42,9 @@ func (h *EventRoutes) Routes() []core.Route {
 		Method: http.MethodGet, Path: "/api/v1/events", Access: core.SignedIn, Within: true, Streams: true, ID: "events", Tag: "events",
 		Summary: "Changes as server-sent events, of objects that you may see",
 	}
-	r.Mount = core.Mount(core.Answer[eventInput, core.StreamOutput]{Do: func(_ context.Context, c *core.Call, in *eventInput) (*core.StreamOutput, error) {
+	r.Mount = core.Mount(core.Answer[eventInput, core.StreamOutput]{Do: func(_ context.Context, c *core.Call,
+		in *eventInput,
+	) (*core.StreamOutput, error) {
 		after := in.LastEventID
 		if after == "" {
 			after = in.After

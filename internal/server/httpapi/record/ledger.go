@@ -147,7 +147,8 @@ type ledgerObjectInput struct {
 func (h *LedgerRoutes) Routes() []core.Route {
 	route := func(path, id, summary string, access core.Access) core.Route {
 		return core.Route{
-			Method: http.MethodGet, Path: "/api/v1/ledger" + path, Permission: api.PermApplicationView, Access: access, ID: id, Summary: summary, Tag: "ledger",
+			Method: http.MethodGet, Path: "/api/v1/ledger" + path, Permission: api.PermApplicationView, Access: access, ID: id,
+			Summary: summary, Tag: "ledger",
 		}
 	}
 	list := route("", "list-ledger", "List operations on applications, the newest first", core.Listed)
@@ -172,7 +173,8 @@ func (h *LedgerRoutes) Routes() []core.Route {
 			return &detail{*d}, nil
 		},
 	})
-	manifests := route("/{id}/manifests", "get-ledger-manifests", "Get the manifests that an operation rendered, secrets as hashes", core.Addressed)
+	manifests := route("/{id}/manifests", "get-ledger-manifests",
+		"Get the manifests that an operation rendered, secrets as hashes", core.Addressed)
 	type contents struct{ Body api.LedgerManifests }
 	manifests.Mount = core.Mount(core.Answer[ledgerManifestsInput, contents]{
 		Find: func(ctx context.Context, _ *core.Call, in *ledgerManifestsInput) (core.Target, error) {
@@ -254,7 +256,8 @@ func (h *LedgerRoutes) ledgerManifests(ctx context.Context, d *api.LedgerDetail,
 	out := api.LedgerManifests{Manifests: []api.LedgerManifest{}}
 	var hashes []string
 	for _, o := range d.Objects {
-		if in.Kind != "" && o.Kind != in.Kind || in.ObjectName != "" && o.Name != in.ObjectName || in.ObjectNamespace != "" && o.Namespace != in.ObjectNamespace {
+		if in.Kind != "" && o.Kind != in.Kind || in.ObjectName != "" && o.Name != in.ObjectName ||
+			in.ObjectNamespace != "" && o.Namespace != in.ObjectNamespace {
 			continue
 		}
 		hashes = append(hashes, o.Hash)

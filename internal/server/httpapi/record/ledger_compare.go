@@ -190,7 +190,8 @@ func (w *comparison) warn(from, to *api.LedgerDetail) {
 		}
 	}
 	if w.secrets && from.Agent != to.Agent {
-		w.Warnings = append(w.Warnings, "values of Secrets are hashed with a key of each agent: those of two agents differ also where the values are equal")
+		w.Warnings = append(w.Warnings,
+			"values of Secrets are hashed with a key of each agent: those of two agents differ also where the values are equal")
 	}
 	for _, e := range []*api.LedgerDetail{from, to} {
 		if len(e.Objects) >= api.MaxLedgerObjects {

@@ -169,8 +169,14 @@ func (h *LedgerRoutes) bringManifests(ctx context.Context, p statePair, list []a
 		hash  func(*api.LedgerDifference) string
 		into  func(*api.LedgerDifference) *json.RawMessage
 	}{
-		{p.before, func(d *api.LedgerDifference) string { return d.Before }, func(d *api.LedgerDifference) *json.RawMessage { return &d.ManifestBefore }},
-		{p.after, func(d *api.LedgerDifference) string { return d.After }, func(d *api.LedgerDifference) *json.RawMessage { return &d.ManifestAfter }},
+		{
+			p.before, func(d *api.LedgerDifference) string { return d.Before },
+			func(d *api.LedgerDifference) *json.RawMessage { return &d.ManifestBefore },
+		},
+		{
+			p.after, func(d *api.LedgerDifference) string { return d.After },
+			func(d *api.LedgerDifference) *json.RawMessage { return &d.ManifestAfter },
+		},
 	} {
 		var hashes []string
 		for i := range list {

@@ -25,7 +25,8 @@ type ledgerExportInput struct {
 func (h *LedgerRoutes) ledgerExport() core.Route {
 	r := core.Route{
 		Method: http.MethodGet, Path: "/api/v1/ledger/export", Permission: api.PermApplicationView, Access: core.Listed, Streams: true,
-		ID: "export-ledger", Summary: "Export all operations that match the filters, the oldest first, as JSON lines or with their manifests as tar", Tag: "ledger",
+		ID:      "export-ledger",
+		Summary: "Export all operations that match the filters, the oldest first, as JSON lines or with their manifests as tar", Tag: "ledger",
 	}
 	r.Mount = core.Mount(core.Answer[ledgerExportInput, core.StreamOutput]{Do: h.exportLedger})
 	return r

@@ -133,7 +133,8 @@ func (h *NotificationRoutes) findDelivery(ctx context.Context, id string) (core.
 func (h *NotificationRoutes) notificationRoutes() []core.Route {
 	try := core.Route{
 		Method: http.MethodPost, Path: "/api/v1/notification-channels/{id}/test", Permission: api.PermNotificationChannelEdit,
-		Audit: "notification-channel.test", ID: "test-notification-channel", Tag: "notification-channels", Summary: "Send a test message to a channel",
+		Audit: "notification-channel.test", ID: "test-notification-channel", Tag: "notification-channels",
+		Summary: "Send a test message to a channel",
 	}
 	try.Mount = core.Mount(core.Answer[core.IDTryInput, tryOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *core.IDTryInput) (core.Target, error) {
@@ -165,7 +166,8 @@ func (h *NotificationRoutes) notificationRoutes() []core.Route {
 	})
 	list := core.Route{
 		Method: http.MethodGet, Path: "/api/v1/notification-deliveries", Permission: api.PermNotificationRuleView, Access: core.Listed,
-		ID: "list-notification-deliveries", Tag: "notification-deliveries", Summary: "List messages of rules: those that wait, were sent, or are dead",
+		ID: "list-notification-deliveries", Tag: "notification-deliveries",
+		Summary: "List messages of rules: those that wait, were sent, or are dead",
 	}
 	list.Mount = core.Mount(core.Answer[deliveryList, core.PageOutput[api.NotificationDelivery]]{
 		Do: func(ctx context.Context, c *core.Call, in *deliveryList) (*core.PageOutput[api.NotificationDelivery], error) {
@@ -194,7 +196,8 @@ func (h *NotificationRoutes) notificationRoutes() []core.Route {
 	})
 	resend := core.Route{
 		Method: http.MethodPost, Path: "/api/v1/notification-deliveries/{id}/resend", Permission: api.PermNotificationRuleEdit,
-		Audit: "notification-delivery.resend", ID: "resend-notification-delivery", Tag: "notification-deliveries", Summary: "Send a message again, with all attempts",
+		Audit: "notification-delivery.resend", ID: "resend-notification-delivery", Tag: "notification-deliveries",
+		Summary: "Send a message again, with all attempts",
 	}
 	resend.Mount = core.Mount(core.Answer[core.IDTryInput, deliveryOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *core.IDTryInput) (core.Target, error) {

@@ -27,7 +27,8 @@ func New(d *db.DB) Access {
 	d.Settle(rights.writeBuiltins)
 	return Access{
 		Users: newUsers(d), ServiceAccounts: newServiceAccounts(d), Sessions: &Sessions{d}, Tokens: &Tokens{d}, Rights: rights,
-		Groups: entity.Of(d, Groups()), Roles: entity.Of(d, Roles()), ResourceGroups: entity.Of(d, ResourceGroups()), Bindings: entity.Of(d, Bindings()),
+		Groups: entity.Of(d, Groups()), Roles: entity.Of(d, Roles()), ResourceGroups: entity.Of(d, ResourceGroups()),
+		Bindings: entity.Of(d, Bindings()),
 	}
 }
 

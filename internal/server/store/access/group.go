@@ -29,9 +29,10 @@ func Groups() *entity.Kind[api.Group] {
 
 func fillMembers(ctx context.Context, t db.Tx, list []*api.Group) error {
 	byID, ids := entity.ByID(list)
-	return t.EachOf(ctx, "SELECT team, person FROM team_member WHERE team IN (LIST) ORDER BY person", nil, ids, db.Pair(func(team, person string) {
-		byID[team].Members = append(byID[team].Members, person)
-	}))
+	return t.EachOf(ctx, "SELECT team, person FROM team_member WHERE team IN (LIST) ORDER BY person", nil,
+		ids, db.Pair(func(team, person string) {
+			byID[team].Members = append(byID[team].Members, person)
+		}))
 }
 
 // writeMembers makes the members those of the value.

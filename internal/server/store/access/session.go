@@ -101,7 +101,8 @@ func (s *Sessions) Attempt(ctx context.Context, key string, next func(authn.Atte
 			return fmt.Errorf("read wrong passwords: %w", err)
 		}
 		now = next(was)
-		return t.Run(ctx, "UPDATE attempt SET failures = ?, last_at = ?, locked_until = ? WHERE id = ?", now.Failures, now.LastAt, now.LockedUntil, key)
+		return t.Run(ctx, "UPDATE attempt SET failures = ?, last_at = ?, locked_until = ? WHERE id = ?", now.Failures, now.LastAt,
+			now.LockedUntil, key)
 	})
 	return now, err
 }
@@ -126,7 +127,8 @@ func (s *Sessions) TakePending(ctx context.Context, kind, hash string) (p authn.
 	err = s.db.Write(ctx, func(t db.Tx) error {
 		var body string
 		p = authn.Pending{Kind: kind, Hash: hash}
-		err := t.One(ctx, "DELETE FROM pending WHERE kind = ? AND hash = ? RETURNING body, expires_at", []any{kind, hash}, &body, db.Instant(&p.ExpiresAt))
+		err := t.One(ctx, "DELETE FROM pending WHERE kind = ? AND hash = ? RETURNING body, expires_at", []any{kind, hash}, &body,
+			db.Instant(&p.ExpiresAt))
 		if db.IsNotFound(err) {
 			return db.NotFound(kind, "")
 		}

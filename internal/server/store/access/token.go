@@ -38,7 +38,8 @@ func (s *Tokens) CreateToken(ctx context.Context, v authn.Token, on authn.Ground
 		if err := stand(ctx, t, on); err != nil {
 			return err
 		}
-		_, err := t.Exec(ctx, `INSERT INTO token (id, name, owner_type, owner_id, scope, hash, permissions, ceiling, expires_at, created_at, last_used_at)
+		_, err := t.Exec(ctx,
+			`INSERT INTO token (id, name, owner_type, owner_id, scope, hash, permissions, ceiling, expires_at, created_at, last_used_at)
 			VALUES (`+db.Marks(11)+")", v.ID, v.Name, v.Owner.Type, v.Owner.ID, string(scope), v.Hash, db.Encode(v.Permissions), string(v.Scope),
 			v.ExpiresAt, v.CreatedAt, v.LastUsedAt)
 		if db.IsExists(err) {
@@ -53,9 +54,10 @@ func (s *Tokens) CreateToken(ctx context.Context, v authn.Token, on authn.Ground
 
 // AuthToken reads a token with its hash.
 func (s *Tokens) AuthToken(ctx context.Context, id string) (authn.Token, error) {
-	return db.Get(ctx, s.db, "token", id, "SELECT "+tokenColumns+", token.hash FROM token WHERE id = ?", []any{id}, func(row db.Row, v *authn.Token) error {
-		return scanToken(row.With(&v.Hash), &v.Token)
-	})
+	return db.Get(ctx, s.db, "token", id, "SELECT "+tokenColumns+", token.hash FROM token WHERE id = ?",
+		[]any{id}, func(row db.Row, v *authn.Token) error {
+			return scanToken(row.With(&v.Hash), &v.Token)
+		})
 }
 
 // GetToken reads a token without its hash.
@@ -76,7 +78,9 @@ func (s *Tokens) DeleteToken(ctx context.Context, id string) error {
 
 // ListTokens gives the tokens that the filter lets through: those of an owner,
 // or all where it is empty.
-func (s *Tokens) ListTokens(ctx context.Context, visible rbac.Filter, owner api.Principal, options api.ListOptions) (api.Page[api.Token], error) {
+func (s *Tokens) ListTokens(ctx context.Context, visible rbac.Filter, owner api.Principal,
+	options api.ListOptions,
+) (api.Page[api.Token], error) {
 	w := &db.Where{}
 	tokens := db.Guarded{Name: "token", Of: api.TypeToken, Kind: api.TypeToken}
 	w.Permitted(tokens, visible)

@@ -216,7 +216,10 @@ func (s *Users) SetPassword(ctx context.Context, name string, p authn.NewPasswor
 			return err
 		}
 		if p.Was != "" && p.Was != was {
-			return &db.Refusal{Kind: db.ErrStale, Said: api.Error{Code: api.CodeConflict, Message: "the password was changed by another user at this moment: sign in with the new one"}}
+			return &db.Refusal{
+				Kind: db.ErrStale,
+				Said: api.Error{Code: api.CodeConflict, Message: "the password was changed by another user at this moment: sign in with the new one"},
+			}
 		}
 		err := changeUser(ctx, t, name, "password_hash = ?, must_change_password = ?", p.Hash, p.MustChange)
 		if err != nil {
@@ -236,13 +239,16 @@ func (s *Users) SignedIn(ctx context.Context, name string, at time.Time) error {
 }
 
 // SignedInByProvider notes the time of a sign-in and the provider's claims.
-func (s *Users) SignedInByProvider(ctx context.Context, name string, at time.Time, displayName, email string, groups authn.ProviderGroups) error {
+func (s *Users) SignedInByProvider(ctx context.Context, name string, at time.Time, displayName, email string,
+	groups authn.ProviderGroups,
+) error {
 	kept := slices.Clone(groups.Claimed)
 	for _, id := range groups.Mapped {
 		kept = append(kept, mapped+id)
 	}
 	return s.db.Write(ctx, func(t db.Tx) error {
-		return changeUser(ctx, t, name, "last_sign_in_at = ?, display_name = ?, email = ?, provider_teams = ?", at, displayName, email, db.Encode(kept))
+		return changeUser(ctx, t, name, "last_sign_in_at = ?, display_name = ?, email = ?, provider_teams = ?", at, displayName,
+			email, db.Encode(kept))
 	})
 }
 

@@ -44,7 +44,8 @@ type backupEnd struct {
 //nolint:gochecknoglobals // a table
 var tables = []string{
 	"setting", "organization", "project", "person", "team", "team_member", "service_account", "token", "role", "resource_group", "binding",
-	"agent", "mapping", "service", "environment", "environment_cluster", "application_link", "item", "item_edition", "unlinked", "label", "command_id", "command", "audit", "audit_place",
+	"agent", "mapping", "service", "environment", "environment_cluster", "application_link", "item", "item_edition", "unlinked", "label",
+	"command_id", "command", "audit", "audit_place",
 	"ledger_name", "ledger_blob", "ledger_entry", "ledger_object", "ledger_place", "saved_view", "bulk_job", "bulk_target",
 	"notification_channel", "notification_rule", "hosted_agent",
 }
@@ -184,7 +185,8 @@ func (s *DB) Restore(ctx context.Context, r io.Reader, options RestoreOptions) (
 		return Restored{}, errors.New("read backup: it is no file of slipway-server backup")
 	}
 	if head.Version != backupVersion {
-		return Restored{}, fmt.Errorf("read backup: its format is %d and this program reads %d: use the slipway-server that it was made with, or a newer one", head.Version, backupVersion)
+		return Restored{}, fmt.Errorf("read backup: its format is %d and this program reads %d: use the slipway-server that it was made with, "+
+			"or a newer one", head.Version, backupVersion)
 	}
 	if err := s.makeEmpty(ctx, head); err != nil {
 		return Restored{}, err
@@ -225,7 +227,8 @@ func (s *DB) makeEmpty(ctx context.Context, head backupHead) error {
 	}
 	newest := all[len(all)-1].version
 	if schema > newest && head.Program != "" {
-		return fmt.Errorf("restore: the backup has schema %d, written by slipway-server %.80s, and this program knows %d: use that slipway-server or a newer one", schema, head.Program, newest)
+		return fmt.Errorf("restore: the backup has schema %d, written by slipway-server %.80s, and this program knows %d: "+
+			"use that slipway-server or a newer one", schema, head.Program, newest)
 	}
 	if schema > newest || schema < 1 {
 		return fmt.Errorf("restore: the backup has schema %d and this program knows %d: use a newer slipway-server", schema, newest)
@@ -368,7 +371,8 @@ func (l *loader) flush(ctx context.Context) error {
 		return nil
 	}
 	line := "(" + Marks(len(l.columns)) + ")"
-	_, err := l.Exec(ctx, "INSERT INTO "+l.table+" ("+strings.Join(l.columns, ", ")+") VALUES "+strings.Repeat(line+", ", l.pending-1)+line, l.args...)
+	_, err := l.Exec(ctx, "INSERT INTO "+l.table+" ("+strings.Join(l.columns, ", ")+") VALUES "+strings.Repeat(line+", ", l.pending-1)+line,
+		l.args...)
 	if err != nil {
 		return fmt.Errorf("write rows of %s: %w", l.table, err)
 	}

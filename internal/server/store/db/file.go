@@ -95,7 +95,8 @@ func closeToOthers(path string) error {
 	}
 	if mode := info.Mode().Perm(); mode&others != 0 {
 		if err := os.Chmod(path, mode&^others); err != nil {
-			return fmt.Errorf("every user may read %s, which contains hashes of passwords and tokens, and that cannot be changed: %w: run chmod o-rwx on it",
+			return fmt.Errorf("every user may read %s, which contains hashes of passwords and tokens, and that cannot be changed: "+
+				"%w: run chmod o-rwx on it",
 				path, err)
 		}
 	}

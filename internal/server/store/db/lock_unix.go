@@ -34,7 +34,8 @@ func (s *DB) Hold() error {
 		}
 		holder := make([]byte, maxHolder)
 		n, _ := file.ReadAt(holder, 0) // it may be empty for a moment
-		return fmt.Errorf("%w: %s is held by %s; stop that process first, or name another --data directory", ErrHeld, s.path, holderOf(string(holder[:n])))
+		return fmt.Errorf("%w: %s is held by %s; stop that process first, or name another --data directory", ErrHeld, s.path,
+			holderOf(string(holder[:n])))
 	}
 	host, err := os.Hostname()
 	if err != nil {

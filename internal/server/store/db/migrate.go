@@ -172,7 +172,10 @@ func (s *DB) provider(all []migration) (*goose.Provider, error) {
 	for _, m := range all {
 		moves = append(moves, goose.NewGoMigration(m.version, &goose.GoFunc{RunTx: m.run}, nil))
 	}
-	options := []goose.ProviderOption{goose.WithGoMigrations(moves...), goose.WithDisableGlobalRegistry(true), goose.WithTableName(versionTable)}
+	options := []goose.ProviderOption{
+		goose.WithGoMigrations(moves...), goose.WithDisableGlobalRegistry(true),
+		goose.WithTableName(versionTable),
+	}
 	dialect := goose.DialectSQLite3
 	if s.dialect == postgres {
 		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(lockEvery, lockTries))

@@ -101,7 +101,8 @@ func setLink(ctx context.Context, t db.Tx, agent, namespace, name string, link a
 	case link.Version != 0 && link.Version != before.Version:
 		return db.Stale("link", id, link.Version, before.Version)
 	default:
-		_, err = t.Exec(ctx, "UPDATE application_link SET service = ?, environment = ?, version = version + 1, updated_at = ? WHERE agent = ? AND namespace = ? AND name = ?",
+		_, err = t.Exec(ctx, "UPDATE application_link SET service = ?, environment = ?, version = version + 1, updated_at = ? WHERE agent = ? "+
+			"AND namespace = ? AND name = ?",
 			link.Service, link.Environment, t.Now, agent, namespace, name)
 	}
 	if err != nil {
@@ -119,7 +120,8 @@ func linkTo(ctx context.Context, t db.Tx, noun, id string, scope api.Scope) erro
 		return err
 	}
 	if !reaches(id, scope) {
-		return db.Invalid(noun, "the application is at %s, which %s %s does not reach: choose one of that scope or of one around it", scope, noun, id)
+		return db.Invalid(noun, "the application is at %s, which %s %s does not reach: choose one of that scope or of one around it", scope, noun,
+			id)
 	}
 	return nil
 }

@@ -104,10 +104,12 @@ func clusterFor(ctx context.Context, t db.Tx, c api.EnvironmentCluster, scope ap
 	case !found && (c.Cluster == api.InCluster || c.Cluster == api.InClusterServer):
 		c.Cluster = api.InCluster
 	case !found:
-		return "", db.Invalid("clusters", "agent %s knows no cluster %q: `slipway cluster list` shows those that it has; %s is its own", c.Agent, c.Cluster, api.InCluster)
+		return "", db.Invalid("clusters", "agent %s knows no cluster %q: `slipway cluster list` shows those that it has; %s is its own", c.Agent,
+			c.Cluster, api.InCluster)
 	}
 	if !in.Contains(scope) {
-		return "", db.Invalid("clusters", "cluster %s of agent %s is at %s, which does not reach %s, where the environment is: make the environment there or inside", c.Cluster, c.Agent, in, scope)
+		return "", db.Invalid("clusters", "cluster %s of agent %s is at %s, which does not reach %s, where the environment is: "+
+			"make the environment there or inside", c.Cluster, c.Agent, in, scope)
 	}
 	return c.Cluster, nil
 }
@@ -128,7 +130,8 @@ func writeClusters(ctx context.Context, t db.Tx, v, before *api.Environment) err
 			continue
 		}
 		agents[c.Agent] = true
-		if err := t.Run(ctx, "DELETE FROM environment_cluster WHERE environment = ? AND agent = ? AND cluster = ?", v.ID, c.Agent, c.Cluster); err != nil {
+		if err := t.Run(ctx, "DELETE FROM environment_cluster WHERE environment = ? AND agent = ? AND cluster = ?", v.ID, c.Agent,
+			c.Cluster); err != nil {
 			return err
 		}
 	}

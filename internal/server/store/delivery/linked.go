@@ -85,9 +85,10 @@ func NewLinker(ctx context.Context, t db.Tx, agent string, apps []Linkable) (*Li
 // readClusters reads which environments have clusters of an agent, and what
 // these are called.
 func readClusters(ctx context.Context, t db.Tx, agent string, l *Linker) error {
-	err := t.Each(ctx, "SELECT cluster, environment FROM environment_cluster WHERE agent = ?", []any{agent}, db.Pair(func(cluster, environment string) {
-		l.clusters[cluster] = append(l.clusters[cluster], environment)
-	}))
+	err := t.Each(ctx, "SELECT cluster, environment FROM environment_cluster WHERE agent = ?",
+		[]any{agent}, db.Pair(func(cluster, environment string) {
+			l.clusters[cluster] = append(l.clusters[cluster], environment)
+		}))
 	if err != nil || len(l.clusters) == 0 {
 		return err
 	}
@@ -196,11 +197,13 @@ func (l *Linker) environmentAt(a Linkable) string {
 func Relink(ctx context.Context, t db.Tx, condition string, args ...any) error {
 	type place struct{ agent, uid, entry, service, environment string }
 	places, apps := map[string][]place{}, map[string][]Linkable{}
-	query := "SELECT agent_id, agent, entry, service, environment, namespace, name, scope, labels, destination FROM item WHERE kind = ? AND (" + condition + ")"
+	query := "SELECT agent_id, agent, entry, service, environment, namespace, name, scope, labels, " +
+		"destination FROM item WHERE kind = ? AND (" + condition + ")"
 	err := t.Each(ctx, query, append([]any{api.KindApplication}, args...), func(row db.Row) error {
 		var p place
 		var a Linkable
-		err := row.Scan(&p.agent, &p.uid, &p.entry, &p.service, &p.environment, &a.Namespace, &a.Name, (*string)(&a.Scope), db.Decode(&a.Labels), &a.Destination)
+		err := row.Scan(&p.agent, &p.uid, &p.entry, &p.service, &p.environment, &a.Namespace, &a.Name, (*string)(&a.Scope),
+			db.Decode(&a.Labels), &a.Destination)
 		places[p.agent], apps[p.agent] = append(places[p.agent], p), append(apps[p.agent], a)
 		return err
 	})

@@ -60,7 +60,8 @@ func (s *Mapped) SetMapping(ctx context.Context, m api.Mapping) (api.Mapping, er
 		}
 		scope := api.ProjectScope(org, project)
 		if !agent.Scope.Contains(scope) {
-			return db.Invalid("project", "agent %s is at %s, so what it has cannot belong to project %s: use an agent of the account, or of that organization", agent.ID, agent.Scope, m.Project)
+			return db.Invalid("project", "agent %s is at %s, so what it has cannot belong to project %s: use an agent of the account, "+
+				"or of that organization", agent.ID, agent.Scope, m.Project)
 		}
 		if m.ArgoProject == "" {
 			return db.Invalid("argoProject", "a mapping is of an Argo project: name it")
@@ -73,7 +74,8 @@ func (s *Mapped) SetMapping(ctx context.Context, m api.Mapping) (api.Mapping, er
 		case db.IsNotFound(err) && m.Version > 1:
 			return db.NotFound("mapping", id)
 		case db.IsNotFound(err):
-			_, err = t.Exec(ctx, "INSERT INTO mapping ("+mappingColumns+") VALUES (?, ?, ?, 1, ?, ?)", m.Agent, m.ArgoProject, m.Project, t.Now, t.Now)
+			_, err = t.Exec(ctx, "INSERT INTO mapping ("+mappingColumns+") VALUES (?, ?, ?, 1, ?, ?)", m.Agent, m.ArgoProject,
+				m.Project, t.Now, t.Now)
 		case err == nil && m.Version != 0 && m.Version != before.Version:
 			return db.Stale("mapping", id, m.Version, before.Version)
 		case err == nil:

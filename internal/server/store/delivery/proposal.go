@@ -18,7 +18,8 @@ import (
 //
 //nolint:gochecknoglobals // a table
 var stageNames = map[string]bool{
-	"dev": false, "development": false, "test": false, "testing": false, "qa": false, "int": false, "integration": false, "stage": false, "staging": false,
+	"dev": false, "development": false, "test": false, "testing": false, "qa": false, "int": false, "integration": false,
+	"stage": false, "staging": false,
 	"uat": false, "preprod": false, "pre-prod": false, "preproduction": false, "demo": false, "sandbox": false,
 	"prod": true, "prd": true, "production": true, "live": true,
 }
@@ -26,7 +27,9 @@ var stageNames = map[string]bool{
 // LinkApplications finds services and environments for the applications of an
 // agent that lack one, and makes and links what is missing. may is asked before
 // anything is made, perhaps more than once; with dryRun nothing is.
-func (s *Links) LinkApplications(ctx context.Context, agent string, dryRun bool, may func(api.LinkPlan) error) (plan api.LinkPlan, err error) {
+func (s *Links) LinkApplications(ctx context.Context, agent string, dryRun bool,
+	may func(api.LinkPlan) error,
+) (plan api.LinkPlan, err error) {
 	do := s.db.Write
 	if dryRun {
 		do = s.db.Read
@@ -242,8 +245,10 @@ func (s *Links) FindCluster(ctx context.Context, agent, cluster string) (api.Ite
 			return item, err
 		}
 		item = api.Item{Agent: agent, Kind: api.KindCluster, Scope: of.Scope}
-		query := "SELECT namespace, name, scope, labels FROM item WHERE agent_id = ? AND kind = ? AND (title = ? OR destination = ?) ORDER BY id LIMIT 1"
-		err = t.One(ctx, query, []any{agent, api.KindCluster, cluster, cluster}, &item.Namespace, &item.Name, (*string)(&item.Scope), db.Decode(&item.Labels))
+		query := "SELECT namespace, name, scope, labels FROM item WHERE agent_id = ? AND kind = ? AND (title = ? " +
+			"OR destination = ?) ORDER BY id LIMIT 1"
+		err = t.One(ctx, query, []any{agent, api.KindCluster, cluster, cluster}, &item.Namespace, &item.Name, (*string)(&item.Scope),
+			db.Decode(&item.Labels))
 		if db.IsNotFound(err) && (cluster == api.InCluster || cluster == api.InClusterServer) {
 			return item, nil
 		}

@@ -32,7 +32,8 @@ func Services() *entity.Kind[api.Service] {
 // relinkNamed assigns the applications again whose label names something
 // that is there now.
 func relinkNamed(ctx context.Context, t db.Tx, label string, m *api.Meta) error {
-	ids, err := db.Column[string](ctx, t, "SELECT id FROM label WHERE type = ? AND name = ? AND value IN (?, ?)", api.KindApplication, label, m.Name, m.ID)
+	ids, err := db.Column[string](ctx, t, "SELECT id FROM label WHERE type = ? AND name = ? AND value IN (?, ?)",
+		api.KindApplication, label, m.Name, m.ID)
 	if err != nil {
 		return err
 	}
@@ -78,7 +79,8 @@ func unlink(ctx context.Context, t db.Tx, column string, m *api.Meta) error {
 	if err := LockLinks(ctx, t, true); err != nil {
 		return err
 	}
-	if err := t.Run(ctx, "UPDATE application_link SET "+column+" = '', version = version + 1, updated_at = ? WHERE "+column+" = ?", t.Now, m.ID); err != nil {
+	if err := t.Run(ctx, "UPDATE application_link SET "+column+" = '', version = version + 1, updated_at = ? WHERE "+column+" = ?",
+		t.Now, m.ID); err != nil {
 		return err
 	}
 	if err := t.Run(ctx, "DELETE FROM application_link WHERE service = '' AND environment = ''"); err != nil {

@@ -11,7 +11,8 @@ import (
 // Unlinked returns the uids of the agents that have applications which are to be
 // linked.
 func (s *Links) Unlinked(ctx context.Context) ([]string, error) {
-	uids, err := db.All(ctx, s.db, "SELECT DISTINCT agent FROM unlinked ORDER BY agent", nil, func(row db.Row, uid *string) error { return row.Scan(uid) })
+	uids, err := db.All(ctx, s.db, "SELECT DISTINCT agent FROM unlinked ORDER BY agent", nil,
+		func(row db.Row, uid *string) error { return row.Scan(uid) })
 	if err != nil {
 		return nil, fmt.Errorf("read applications to link: %w", err)
 	}

@@ -51,7 +51,8 @@ func (e *Kind[T]) Meta(v *T) *api.Meta {
 // Sorting is what lists can be sorted by.
 func (e *Kind[T]) Sorting() map[string]string {
 	all := map[string]string{
-		"name": e.Table + ".name", "displayName": e.Table + ".display_name", "createdAt": e.Table + ".created_at", "updatedAt": e.Table + ".updated_at",
+		"name": e.Table + ".name", "displayName": e.Table + ".display_name", "createdAt": e.Table + ".created_at",
+		"updatedAt": e.Table + ".updated_at",
 	}
 	maps.Copy(all, e.Sorts)
 	return all

@@ -28,7 +28,11 @@ func AgentKind() *entity.Kind[api.Agent] {
 	return &entity.Kind[api.Agent]{
 		Table: "agent", Noun: "agent", Kind: api.TypeAgent,
 		Columns: func(a *api.Agent) []entity.Column {
-			return []entity.Column{{Name: "namespaced", Value: a.Namespaced, Into: &a.Namespaced}, {Name: "auto_create", Value: a.AutoCreate, Into: &a.AutoCreate}, {Name: "engine", Value: a.Engine, Into: &a.Engine}}
+			return []entity.Column{
+				{Name: "namespaced", Value: a.Namespaced, Into: &a.Namespaced},
+				{Name: "auto_create", Value: a.AutoCreate, Into: &a.AutoCreate},
+				{Name: "engine", Value: a.Engine, Into: &a.Engine},
+			}
 		},
 		Fixed: agentColumns,
 		Sorts: map[string]string{"state": "agent.state", "lastHeartbeatAt": "agent.heartbeat_at"},
@@ -49,7 +53,8 @@ func AgentKind() *entity.Kind[api.Agent] {
 		References: agentReferences,
 		Release: func(ctx context.Context, t db.Tx, a *api.Agent) error {
 			// Rows that are tied to the agent go with it; labels of items are not tied.
-			_, err := t.Exec(ctx, "DELETE FROM label WHERE EXISTS (SELECT 1 FROM item WHERE item.agent = ? AND item.kind = label.type AND item.id = label.id)", a.UID)
+			_, err := t.Exec(ctx,
+				"DELETE FROM label WHERE EXISTS (SELECT 1 FROM item WHERE item.agent = ? AND item.kind = label.type AND item.id = label.id)", a.UID)
 			if err == nil {
 				_, err = t.Exec(ctx, "DELETE FROM item_edition WHERE agent = ?", a.UID)
 			}
@@ -123,7 +128,8 @@ func agentReferences(ctx context.Context, t db.Tx, a *api.Agent) ([]api.Ref, err
 	if err != nil {
 		return nil, err
 	}
-	inUse, err := entity.Refs(ctx, t, "environment", api.TypeEnvironment, "id IN (SELECT environment FROM environment_cluster WHERE agent = ?)", a.ID)
+	inUse, err := entity.Refs(ctx, t, "environment", api.TypeEnvironment,
+		"id IN (SELECT environment FROM environment_cluster WHERE agent = ?)", a.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +149,8 @@ func MappingRefs(ctx context.Context, t db.Tx, condition string, args ...any) (f
 // SetRegistration keeps the hash of a one-time token with which an agent may
 // register its keys, in place of the one before.
 func (s *Agents) SetRegistration(ctx context.Context, id, tokenHash string, expires time.Time) error {
-	return s.db.Change(ctx, "agent", id, "UPDATE agent SET registration_hash = ?, registration_expires = ? WHERE id = ?", tokenHash, expires, id)
+	return s.db.Change(ctx, "agent", id, "UPDATE agent SET registration_hash = ?, registration_expires = ? WHERE id = ?",
+		tokenHash, expires, id)
 }
 
 // RevokeAgent makes the keys and the registration token of an agent worth

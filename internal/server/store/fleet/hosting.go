@@ -26,10 +26,12 @@ func hostAgent(ctx context.Context, t db.Tx, a *api.Agent) error {
 		// With the uid, so that a later agent of that name does not find what this one has left.
 		namespace = "slipway-" + strings.Trim(a.Name[:min(len(a.Name), namespaceName)], "-.") + "-" + a.UID[:10]
 	}
-	_, err := t.Exec(ctx, `INSERT INTO hosted_agent (agent, cluster, namespace, state, state_since, message, server, restarts, holder, held_until)
+	_, err := t.Exec(ctx,
+		`INSERT INTO hosted_agent (agent, cluster, namespace, state, state_since, message, server, restarts, holder, held_until)
 		VALUES (?, ?, ?, ?, ?, '', '', 0, '', 0)`, a.UID, h.Cluster, namespace, api.HostWaiting, t.Now)
 	if errors.Is(err, db.ErrExists) {
-		return db.Invalid("hosted.cluster", "cluster %s takes one agent, and has it in namespace %s: ask the operator of the server for another cluster", h.Cluster, namespace)
+		return db.Invalid("hosted.cluster",
+			"cluster %s takes one agent, and has it in namespace %s: ask the operator of the server for another cluster", h.Cluster, namespace)
 	}
 	if err != nil {
 		return fmt.Errorf("keep that agent is hosted: %w", err)
@@ -45,7 +47,8 @@ func hosted(ctx context.Context, t db.Tx, agents []*api.Agent) error {
 		args = append(args, a.UID)
 	}
 	now, until := int64(0), map[*api.Hosting]int64{}
-	query := "SELECT agent, cluster, namespace, state, state_since, message, server, restarts, held_until FROM hosted_agent WHERE agent IN (" + db.Marks(len(args)) + ")"
+	query := "SELECT agent, cluster, namespace, state, state_since, message, server, restarts, held_until FROM hosted_agent WHERE agent IN (" +
+		db.Marks(len(args)) + ")"
 	err := t.Each(ctx, query, args, func(row db.Row) error {
 		var uid string
 		var held int64
@@ -74,7 +77,8 @@ func hosted(ctx context.Context, t db.Tx, agents []*api.Agent) error {
 // HostedAgents returns the agents that servers run.
 func (s *Hosted) HostedAgents(ctx context.Context) ([]hosting.Agent, error) {
 	list, err := db.Read(ctx, s.db, func(t db.Tx) ([]hosting.Agent, error) {
-		query := `SELECT agent.id, agent.uid, cluster, hosted_agent.namespace, public_key, revoked, registration_hash, registration_expires, heartbeat_at
+		query := `SELECT agent.id, agent.uid, cluster, hosted_agent.namespace, public_key, revoked, registration_hash,
+			registration_expires, heartbeat_at
 			FROM hosted_agent JOIN agent ON agent.uid = hosted_agent.agent ORDER BY agent.id`
 		return db.Collect(ctx, t, query, nil, func(row db.Row, a *hosting.Agent) error {
 			var key, hash string
@@ -116,6 +120,7 @@ func (s *Hosted) ReleaseHosted(ctx context.Context, uid, holder string) error {
 
 // KeepHosted keeps how an agent is that holder has.
 func (s *Hosted) KeepHosted(ctx context.Context, uid, holder string, how api.Hosting) error {
-	return s.db.Run(ctx, "UPDATE hosted_agent SET state = ?, state_since = ?, message = ?, server = ?, restarts = ? WHERE agent = ? AND holder = ?",
+	return s.db.Run(ctx, "UPDATE hosted_agent SET state = ?, state_since = ?, message = ?, server = ?, restarts = ? "+
+		"WHERE agent = ? AND holder = ?",
 		how.State, how.Since, how.Message, how.Server, how.Restarts, uid, holder)
 }

@@ -14,7 +14,9 @@ import (
 
 // RegisterAgent gives the agent that a one-time token is for its keys, and
 // consumes the token in the same transaction.
-func (s *Agents) RegisterAgent(ctx context.Context, tokenHash string, r gateway.Registration, now time.Time) (agent gateway.Agent, err error) {
+func (s *Agents) RegisterAgent(ctx context.Context, tokenHash string, r gateway.Registration,
+	now time.Time,
+) (agent gateway.Agent, err error) {
 	err = s.db.Write(ctx, func(t db.Tx) error {
 		if tokenHash == "" {
 			return gateway.ErrToken

@@ -49,7 +49,8 @@ func (s *Audit) AppendAudit(ctx context.Context, key string, e audit.Entry) (wri
 		written = audit.Entry{}
 		// Taking the row first makes other transactions wait.
 		var head audit.Head
-		err := t.One(ctx, "UPDATE audit_place SET entry = entry WHERE id = ? RETURNING entry, hash, at", []any{placeHead}, &head.ID, &head.Hash, db.Instant(&head.At))
+		err := t.One(ctx, "UPDATE audit_place SET entry = entry WHERE id = ? RETURNING entry, hash, at", []any{placeHead}, &head.ID, &head.Hash,
+			db.Instant(&head.At))
 		if err != nil {
 			return fmt.Errorf("find end of audit: %w", err)
 		}
@@ -62,7 +63,8 @@ func (s *Audit) AppendAudit(ctx context.Context, key string, e audit.Entry) (wri
 			dedupe = key
 		}
 		linked := chain.Link(head, e)
-		_, err = t.Exec(ctx, `INSERT INTO audit (id, dedupe, at, actor_type, actor_id, ip, user_agent, request_id, action, object_type, object_id, scope,
+		_, err = t.Exec(ctx,
+			`INSERT INTO audit (id, dedupe, at, actor_type, actor_id, ip, user_agent, request_id, action, object_type, object_id, scope,
 			reason, before_text, after_text, outcome, message, prev_hash, hash) VALUES (`+db.Marks(19)+")",
 			linked.ID, dedupe, linked.At, linked.Actor.Type, linked.Actor.ID, linked.IP, linked.UserAgent, linked.RequestID, linked.Action,
 			linked.Object.Type, linked.Object.ID, string(linked.Object.Scope), linked.Reason, string(linked.Before), string(linked.After),

@@ -29,7 +29,9 @@ const (
 const rowSize = 64
 
 // KeepRecords stores what an agent reports of operations, in one transaction.
-func (s *Ledger) KeepRecords(ctx context.Context, uid string, epoch int64, b gateway.RecordBatch, now time.Time) (answer gateway.RecordAnswer, err error) {
+func (s *Ledger) KeepRecords(ctx context.Context, uid string, epoch int64, b gateway.RecordBatch,
+	now time.Time,
+) (answer gateway.RecordAnswer, err error) {
 	err = s.db.Write(ctx, func(t db.Tx) error {
 		answer = gateway.RecordAnswer{}
 		owner, err := fleet.LockEpoch(ctx, t, uid, epoch)
@@ -148,7 +150,8 @@ func (w *recording) twice(ctx context.Context, e *api.LedgerEntry) (bool, error)
 	}
 	// A status has only the second of the start; two operations in it are distinguished by their authors.
 	from := e.StartedAt.Truncate(time.Second)
-	err := w.One(ctx, "SELECT COUNT(*) FROM ledger_entry WHERE agent = ? AND application_uid = ? AND started_at >= ? AND started_at < ? AND command = ?",
+	err := w.One(ctx, "SELECT COUNT(*) FROM ledger_entry WHERE agent = ? AND application_uid = ? AND started_at >= ? "+
+		"AND started_at < ? AND command = ?",
 		[]any{w.uid, e.ApplicationUID, from, from.Add(time.Second), e.Command}, &n)
 	if err != nil || n > 0 {
 		return n > 0, err
@@ -201,7 +204,8 @@ func (w *recording) entry(ctx context.Context, number int64, d *api.LedgerDetail
 	if e.Commit != nil {
 		committed, author = e.Commit.CommittedAt, e.Commit.Author
 	}
-	return w.Run(ctx, `INSERT INTO ledger_entry (number, entry, agent, agent_id, id, namespace, name, application_uid, scope, argo_project, service,
+	return w.Run(ctx,
+		`INSERT INTO ledger_entry (number, entry, agent, agent_id, id, namespace, name, application_uid, scope, argo_project, service,
 		environment, destination, actor, command, action, phase, health, automatic, recovered, whole, revision, revisions, commit_author,
 		created, changed, deleted, committed_at, detected_at, rendered_at, started_at, applied_at, finished_at, healthy_at, body, size)
 		VALUES (`+db.Marks(36)+")",
@@ -359,7 +363,8 @@ func (w *recording) known(ctx context.Context, ids []string) error {
 		named[i] = entryID(w.uid, id)
 	}
 	var found []string
-	if err := w.EachOf(ctx, "SELECT entry FROM ledger_entry WHERE agent = ? AND entry IN (LIST)", []any{w.uid}, named, db.Texts(&found)); err != nil {
+	if err := w.EachOf(ctx, "SELECT entry FROM ledger_entry WHERE agent = ? AND entry IN (LIST)", []any{w.uid}, named,
+		db.Texts(&found)); err != nil {
 		return err
 	}
 	there := db.Set(found)

@@ -14,7 +14,8 @@ import (
 const mostLater = 1000
 
 // later are entries of an application that come after another one.
-const later = "l.id = ledger_entry.id AND (l.finished_at > ledger_entry.finished_at OR l.finished_at = ledger_entry.finished_at AND l.number > ledger_entry.number)"
+const later = "l.id = ledger_entry.id AND (l.finished_at > ledger_entry.finished_at OR l.finished_at = ledger_entry.finished_at AND " +
+	"l.number > ledger_entry.number)"
 
 // LedgerAt gives what ran at filter.To, for each application that the filter
 // lets through: what its last whole deployment before that rendered, and what
@@ -85,7 +86,8 @@ func stateAt(ctx context.Context, t db.Tx, state *api.LedgerState, at int64) err
 func overlay(ctx context.Context, t db.Tx, id string, objects *[]api.LedgerObject) (n int, err error) {
 	query := `SELECT n.api_group, n.kind, n.namespace, n.name, o.verb, COALESCE(b.hash, ''), COALESCE(b.images, ''),
 		CASE WHEN b.content = '' THEN 1 ELSE 0 END
-		FROM ledger_entry e JOIN ledger_object o ON o.entry = e.number JOIN ledger_name n ON n.number = o.object LEFT JOIN ledger_blob b ON b.number = o.blob
+		FROM ledger_entry e JOIN ledger_object o ON o.entry = e.number JOIN ledger_name n ON n.number = o.object
+		LEFT JOIN ledger_blob b ON b.number = o.blob
 		WHERE e.entry = ? AND o.verb <> '' AND o.hook = 0 AND o.outcome = 'Succeeded'`
 	err = t.Each(ctx, query, []any{id}, func(row db.Row) error {
 		var o api.LedgerObject

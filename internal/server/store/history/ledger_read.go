@@ -21,7 +21,8 @@ func ledger() db.Guarded {
 }
 
 // LedgerColumns are what ScanLedger reads.
-const LedgerColumns = `ledger_entry.body, ledger_entry.entry, ledger_entry.agent_id, ledger_entry.scope, ledger_entry.service, ledger_entry.environment,
+const LedgerColumns = `ledger_entry.body, ledger_entry.entry, ledger_entry.agent_id, ledger_entry.scope, ledger_entry.service,
+	ledger_entry.environment,
 	ledger_entry.healthy_at`
 
 // LedgerBody is what the column body holds.
@@ -50,7 +51,8 @@ func ledgerSorts() map[string]string {
 // ledgerWhere adds what entries are filtered by.
 func narrowLedger(w *db.Where, visible rbac.Filter, f api.LedgerFilter) {
 	w.Permitted(ledger(), visible)
-	w.Options(ledger(), f.ListOptions, "ledger_entry.name", "ledger_entry.namespace", "ledger_entry.revision", "ledger_entry.actor", "ledger_entry.commit_author")
+	w.Options(ledger(), f.ListOptions, "ledger_entry.name", "ledger_entry.namespace", "ledger_entry.revision", "ledger_entry.actor",
+		"ledger_entry.commit_author")
 	w.Is("ledger_entry.agent_id", f.Agent)
 	w.Is("ledger_entry.namespace", f.Namespace)
 	w.Is("ledger_entry.name", f.Name)
@@ -117,7 +119,8 @@ func ledgerEntry(ctx context.Context, t db.Tx, id string) (d api.LedgerDetail, e
 // ledgerObjects reads what an entry rendered, by name.
 func ledgerObjects(ctx context.Context, t db.Tx, condition string, args ...any) ([]api.LedgerObject, error) {
 	query := `SELECT n.api_group, n.kind, n.namespace, n.name, o.hook, b.hash, b.images, CASE WHEN b.content = '' THEN 1 ELSE 0 END
-		FROM ledger_entry e JOIN ledger_object o ON o.entry = e.number JOIN ledger_name n ON n.number = o.object JOIN ledger_blob b ON b.number = o.blob
+		FROM ledger_entry e JOIN ledger_object o ON o.entry = e.number JOIN ledger_name n ON n.number = o.object
+		JOIN ledger_blob b ON b.number = o.blob
 		WHERE ` + condition + " ORDER BY n.kind, n.namespace, n.name, n.api_group"
 	return db.Collect(ctx, t, query, args, func(row db.Row, o *api.LedgerObject) error {
 		var hook, lacking int64
@@ -174,7 +177,9 @@ func unpackContent(text string) ([]byte, error) {
 }
 
 // LedgerObjectChanges gives the changes to an object, the newest first.
-func (s *Ledger) LedgerObjectChanges(ctx context.Context, visible rbac.Filter, f api.LedgerFilter) (api.Page[api.LedgerObjectChange], error) {
+func (s *Ledger) LedgerObjectChanges(ctx context.Context, visible rbac.Filter,
+	f api.LedgerFilter,
+) (api.Page[api.LedgerObjectChange], error) {
 	w := &db.Where{}
 	narrowLedger(w, visible, f)
 	w.And("o.verb <> ''")

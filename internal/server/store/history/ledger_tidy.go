@@ -43,7 +43,8 @@ func pruneLedger(ctx context.Context, t db.Tx, limits LedgerLimits) (int64, erro
 		return err
 	}
 	if !limits.Before.IsZero() {
-		err := pick(`finished_at < ? AND (action = ? OR EXISTS (SELECT 1 FROM ledger_entry l WHERE `+later+` AND l.whole = 1 AND l.phase = 'Succeeded'))`,
+		err := pick(`finished_at < ? AND (action = ? OR EXISTS (SELECT 1 FROM ledger_entry l WHERE `+later+
+			` AND l.whole = 1 AND l.phase = 'Succeeded'))`,
 			limits.Before, api.LedgerDelete)
 		if err != nil {
 			return 0, err
@@ -75,7 +76,8 @@ func pruneLedger(ctx context.Context, t db.Tx, limits LedgerLimits) (int64, erro
 func dropLedger(ctx context.Context, t db.Tx, numbers []any) error {
 	in := "(" + db.Marks(len(numbers)) + ")"
 	var bytes int64
-	err := t.One(ctx, "SELECT COALESCE(SUM(size), 0) + COUNT(*) * ? FROM ledger_entry WHERE number IN "+in, append([]any{rowSize}, numbers...), &bytes)
+	err := t.One(ctx, "SELECT COALESCE(SUM(size), 0) + COUNT(*) * ? FROM ledger_entry WHERE number IN "+in,
+		append([]any{rowSize}, numbers...), &bytes)
 	if err != nil {
 		return err
 	}
@@ -107,14 +109,16 @@ func dropLedger(ctx context.Context, t db.Tx, numbers []any) error {
 		}
 		bytes += n
 	}
-	return t.Run(ctx, "UPDATE ledger_place SET number = CASE WHEN number > ? THEN number - ? ELSE 0 END WHERE id = ?", bytes, bytes, placeBytes)
+	return t.Run(ctx, "UPDATE ledger_place SET number = CASE WHEN number > ? THEN number - ? ELSE 0 END WHERE id = ?",
+		bytes, bytes, placeBytes)
 }
 
 // dropUnused removes those rows that no object refers to by a column, and
 // returns what they took.
 func dropUnused(ctx context.Context, t db.Tx, table, column, size string, numbers []any) (bytes int64, err error) {
 	for part := range slices.Chunk(numbers, db.Chunk) {
-		condition := " WHERE number IN (" + db.Marks(len(part)) + ") AND NOT EXISTS (SELECT 1 FROM ledger_object o WHERE o." + column + " = " + table + ".number)"
+		condition := " WHERE number IN (" + db.Marks(len(part)) + ") AND NOT EXISTS (SELECT 1 FROM ledger_object o WHERE o." + column + " = " +
+			table + ".number)"
 		var n int64
 		query := "SELECT COALESCE(SUM(" + size + "), 0) + COUNT(*) * ? FROM " + table + condition
 		if err := t.One(ctx, query, append([]any{rowSize}, part...), &n); err != nil {

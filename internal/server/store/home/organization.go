@@ -38,7 +38,8 @@ func organizations() *entity.Kind[api.Organization] {
 func belowScope(ctx context.Context, t db.Tx, scope api.Scope) ([]api.Ref, error) {
 	var all []api.Ref
 	for _, find := range []func(context.Context, db.Tx, string, ...any) ([]api.Ref, error){
-		projects().Refs, fleet.AgentKind().Refs, access.Groups().Refs, access.AccountKind().Refs, access.Roles().Refs, access.ResourceGroups().Refs, access.Bindings().Refs,
+		projects().Refs, fleet.AgentKind().Refs, access.Groups().Refs, access.AccountKind().Refs, access.Roles().Refs,
+		access.ResourceGroups().Refs, access.Bindings().Refs,
 		delivery.Services().Refs, delivery.Environments().Refs, notice.NotificationRules().Refs, notice.Channels().Refs,
 	} {
 		condition, args := db.CompileScope("scope", db.ScopeOf(scope))
@@ -55,8 +56,10 @@ func belowScope(ctx context.Context, t db.Tx, scope api.Scope) ([]api.Ref, error
 func clearScope(ctx context.Context, t db.Tx, scope api.Scope) error {
 	var all []error
 	for _, destroy := range []func(context.Context, db.Tx, string, ...any) error{
-		notice.NotificationRules().DestroyAll, notice.Channels().DestroyAll, access.Bindings().DestroyAll, access.ResourceGroups().DestroyAll, access.Roles().DestroyAll, access.AccountKind().DestroyAll,
-		access.Groups().DestroyAll, delivery.Environments().DestroyAll, delivery.Services().DestroyAll, fleet.AgentKind().DestroyAll, projects().DestroyAll,
+		notice.NotificationRules().DestroyAll, notice.Channels().DestroyAll, access.Bindings().DestroyAll, access.ResourceGroups().DestroyAll,
+		access.Roles().DestroyAll, access.AccountKind().DestroyAll,
+		access.Groups().DestroyAll, delivery.Environments().DestroyAll, delivery.Services().DestroyAll, fleet.AgentKind().DestroyAll,
+		projects().DestroyAll,
 	} {
 		condition, args := db.CompileScope("scope", db.ScopeOf(scope))
 		all = append(all, destroy(ctx, t, condition+" AND id <> ?", append(args, entity.IDOfScope(scope))...))

@@ -26,7 +26,8 @@ func projects() *entity.Kind[api.Project] {
 			}
 			above, own := api.OrgScope(p.Organization), api.ProjectScope(p.Organization, p.Name)
 			if p.Scope != api.ScopeAccount && p.Scope != above && p.Scope != own {
-				return "", db.Invalid("scope", "project %s of organization %s is at its own scope, %s: leave the scope out", p.Name, p.Organization, own)
+				return "", db.Invalid("scope", "project %s of organization %s is at its own scope, %s: leave the scope out", p.Name,
+					p.Organization, own)
 			}
 			p.Scope = own
 			return above, nil

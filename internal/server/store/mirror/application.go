@@ -15,7 +15,8 @@ import (
 )
 
 // applicationColumns are what a list of applications shows.
-const applicationColumns = `item.id, item.agent_id, item.namespace, item.name, item.scope, item.argo_project, item.labels, item.sync, item.health,
+const applicationColumns = `item.id, item.agent_id, item.namespace, item.name, item.scope, item.argo_project, item.labels,
+	item.sync, item.health,
 	item.phase, item.message, item.revision, item.repo_url, item.path, item.destination, item.destination_namespace, item.auto_sync,
 	item.conditions, item.finished_at, item.changed_at, item.stale_since, item.service, item.environment,
 	item.held, item.drift_since, ` + deployedVersion + ", " + itemAge
@@ -55,7 +56,9 @@ func ageOf(staleSince, updated time.Time, away bool, heard time.Time) api.Age {
 }
 
 // ListApplications gives what the filter lets through.
-func (s *Fleet) ListApplications(ctx context.Context, visible rbac.Filter, filter api.ApplicationFilter) (api.Page[api.Application], error) {
+func (s *Fleet) ListApplications(ctx context.Context, visible rbac.Filter,
+	filter api.ApplicationFilter,
+) (api.Page[api.Application], error) {
 	return s.ListFleet(ctx, visible, api.FleetFilter{
 		Search: filter.Search, Scope: filter.Scope, Labels: filter.Labels, Agent: filter.Agent, ArgoProject: filter.ArgoProject,
 		Namespace: filter.Namespace, Sync: filter.Sync, Health: filter.Health, RepoURL: filter.RepoURL, Cluster: filter.Destination,
@@ -75,7 +78,8 @@ func (s *Items) GetApplication(ctx context.Context, agent, namespace, name strin
 	})
 }
 
-const genericColumns = `item.agent_id, item.agent, item.kind, item.namespace, item.name, item.scope, item.argo_project, item.labels, item.body,
+const genericColumns = `item.agent_id, item.agent, item.kind, item.namespace, item.name, item.scope, item.argo_project, item.labels,
+	item.body,
 	item.hash, item.changed_at, item.stale_since, ` + itemAge
 
 func scanItem(row db.Row, i *api.Item) error {
@@ -157,8 +161,9 @@ func (s *Items) ItemReferences(ctx context.Context, item api.Item) ([]api.Ref, e
 	default:
 		return nil, nil
 	}
-	return db.All(ctx, s.db, "SELECT item.id, item.scope FROM item"+w.String()+" ORDER BY item.id LIMIT 100", w.Args, func(row db.Row, ref *api.Ref) error {
-		ref.Type = api.TypeApplication
-		return row.Scan(&ref.ID, (*string)(&ref.Scope))
-	})
+	return db.All(ctx, s.db, "SELECT item.id, item.scope FROM item"+w.String()+" ORDER BY item.id LIMIT 100",
+		w.Args, func(row db.Row, ref *api.Ref) error {
+			ref.Type = api.TypeApplication
+			return row.Scan(&ref.ID, (*string)(&ref.Scope))
+		})
 }

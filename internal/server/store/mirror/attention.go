@@ -21,7 +21,9 @@ const LongestReport = 500
 
 // Attention lists what needs attention of the applications and the agents that may be seen, the worst first. Which applications
 // these are is known in memory; only the rows of the list are read.
-func (s *Fleet) Attention(ctx context.Context, applications, agents rbac.Filter, filter api.AttentionFilter) (out api.Attention, err error) {
+func (s *Fleet) Attention(ctx context.Context, applications, agents rbac.Filter,
+	filter api.AttentionFilter,
+) (out api.Attention, err error) {
 	limit := filter.Limit
 	if limit <= 0 || limit > api.MaxAttention {
 		limit = api.MaxAttention
@@ -131,7 +133,8 @@ func (t *Trouble) Condition(types ...string) (message string, since time.Time) {
 // needed is the row of an application.
 func needed(kind string, a *api.Application, body json.RawMessage) api.AttentionItem {
 	out := api.AttentionItem{
-		Kind: kind, Object: api.Ref{Type: api.TypeApplication, ID: a.ID, Scope: a.Scope}, Agent: a.Agent, Namespace: a.Namespace, Name: a.Name, Age: a.Age,
+		Kind: kind, Object: api.Ref{Type: api.TypeApplication, ID: a.ID, Scope: a.Scope}, Agent: a.Agent, Namespace: a.Namespace,
+		Name: a.Name, Age: a.Age,
 	}
 	var t Trouble
 	_ = strict.Decode(body, &t, strict.Foreign) // what has a wrong type says nothing
@@ -140,7 +143,8 @@ func needed(kind string, a *api.Application, body json.RawMessage) api.Attention
 		out.What = "Its source cannot be read or compared"
 		out.Message, out.Since = t.Condition("ComparisonError", "InvalidSpecError", "UnknownError")
 	case api.AttentionDegraded:
-		out.What, out.Message, out.Since = "Its health is "+a.Health, t.Status.Health.Message, db.Moment(microsOf(t.Status.Health.LastTransitionTime))
+		out.What, out.Message, out.Since = "Its health is "+
+			a.Health, t.Status.Health.Message, db.Moment(microsOf(t.Status.Health.LastTransitionTime))
 	case api.AttentionSync:
 		out.What, out.Message = "Its last sync failed", a.Message
 		if a.FinishedAt != nil {
@@ -175,7 +179,8 @@ func agentsIn(
 	if err := t.One(ctx, "SELECT COUNT(*) FROM agent"+w.String(), w.Args, &n); err != nil || n == 0 {
 		return nil, n, err
 	}
-	query := "SELECT agent.id, agent.scope, agent.name, agent.message, agent.state_since, agent.heartbeat_at FROM agent" + w.String() + " ORDER BY agent.state_since, agent.id LIMIT ?"
+	query := "SELECT agent.id, agent.scope, agent.name, agent.message, agent.state_since, agent.heartbeat_at FROM agent" + w.String() +
+		" ORDER BY agent.state_since, agent.id LIMIT ?"
 	list, err = db.Collect(ctx, t, query, append(slices.Clone(w.Args), limit), func(row db.Row, item *api.AttentionItem) error {
 		item.Kind, item.Object.Type, item.What = kind, api.TypeAgent, "The agent is connected, and a part of it is not healthy"
 		var heard time.Time

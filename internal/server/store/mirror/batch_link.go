@@ -19,7 +19,10 @@ func (b *batch) link(ctx context.Context) error {
 	for entry, r := range b.last {
 		switch r.key.Kind {
 		case agentapi.ItemApplication:
-			apps = append(apps, delivery.Linkable{Namespace: r.key.Namespace, Name: r.key.Name, Scope: r.scope, Labels: r.fields.labels, Destination: r.fields.destination})
+			apps = append(apps, delivery.Linkable{
+				Namespace: r.key.Namespace, Name: r.key.Name, Scope: r.scope, Labels: r.fields.labels,
+				Destination: r.fields.destination,
+			})
 			entries = append(entries, entry)
 		case agentapi.ItemCluster:
 			renamed = true

@@ -58,7 +58,8 @@ func (s *Fleet) Matrix(ctx context.Context, visible rbac.Filter, filter api.Flee
 		"argoProject": census.ArgoProject, "scope": census.Scope,
 	}[by]
 	if !known {
-		return out, api.Errorf(api.CodeInvalid, "%.40q is nothing that applications are put together by: take agent, cluster, environment, region, service, argoProject or scope", by)
+		return out, api.Errorf(api.CodeInvalid,
+			"%.40q is nothing that applications are put together by: take agent, cluster, environment, region, service, argoProject or scope", by)
 	}
 	err = s.survey(ctx, visible, filter, func(_ db.Tx, found *census.Selection) error {
 		out = found.Matrix(column)
@@ -68,7 +69,9 @@ func (s *Fleet) Matrix(ctx context.Context, visible rbac.Filter, filter api.Flee
 }
 
 // ListFleet gives the applications that a filter leaves of what may be seen.
-func (s *Fleet) ListFleet(ctx context.Context, visible rbac.Filter, filter api.FleetFilter, options api.ListOptions) (page api.Page[api.Application], err error) {
+func (s *Fleet) ListFleet(ctx context.Context, visible rbac.Filter, filter api.FleetFilter,
+	options api.ListOptions,
+) (page api.Page[api.Application], err error) {
 	sorts := itemSorts()
 	sorts["attention"] = db.Attention
 	order, err := db.NewOrder(options, "item.id", sorts)
@@ -113,8 +116,9 @@ func fleetOrder(column string) int {
 		"item.id": census.ID, "item.name": census.Name, "item.namespace": census.Namespace, "item.agent_id": census.Agent,
 		"item.argo_project": census.ArgoProject, "item.scope": census.Scope, "item.changed_at": census.ChangedAt, "item.sync": census.Sync,
 		"item.health": census.Health, "item.phase": census.Phase, "item.repo_url": census.Repo, "item.destination": census.Cluster,
-		"item.finished_at": census.FinishedAt, "item.service": census.Service, "item.environment": census.Environment, "item.drift_since": census.DriftSince,
-		db.Attention: census.Worst,
+		"item.finished_at": census.FinishedAt, "item.service": census.Service, "item.environment": census.Environment,
+		"item.drift_since": census.DriftSince,
+		db.Attention:       census.Worst,
 	}[column]
 }
 
@@ -138,7 +142,8 @@ func readApplications(ctx context.Context, t db.Tx, ids []string) ([]api.Applica
 		return nil, fmt.Errorf("read applications: %w", err)
 	}
 	if len(places) > 0 {
-		return nil, fmt.Errorf("read applications: %d of %d that the copy in memory has are not in the database: restart the server", len(places), len(ids))
+		return nil, fmt.Errorf("read applications: %d of %d that the copy in memory has are not in the database: restart the server",
+			len(places), len(ids))
 	}
 	return out, nil
 }
@@ -153,15 +158,19 @@ func (s *Fleet) FleetIDs(ctx context.Context, visible rbac.Filter, filter api.Fl
 	return ids, err
 }
 
-const censusColumns = `item.id, item.name, item.sync, item.health, item.phase, item.agent_id, item.destination, item.environment, item.service,
-	item.argo_project, ` + deployedVersion + `, item.scope, item.namespace, item.repo_url, item.repos, item.labels, item.held, item.stale_since,
+const censusColumns = `item.id, item.name, item.sync, item.health, item.phase, item.agent_id, item.destination, item.environment,
+	item.service,
+	item.argo_project, ` + deployedVersion +
+	`, item.scope, item.namespace, item.repo_url, item.repos, item.labels, item.held, item.stale_since,
 	item.conditions, item.drift_since, item.finished_at, item.changed_at`
 
 // reader reads what the copy in memory asks for.
 type reader struct{ db.Tx }
 
 // ReadFleet gives what changed of applications since editions that are known.
-func (t reader) ReadFleet(ctx context.Context, known map[string]int64) (changed []census.Delta, agents []census.Presence, places map[string]census.Place, err error) {
+func (t reader) ReadFleet(ctx context.Context,
+	known map[string]int64,
+) (changed []census.Delta, agents []census.Presence, places map[string]census.Place, err error) {
 	places = map[string]census.Place{}
 	err = t.Each(ctx, "SELECT id, type, region FROM environment", nil, func(row db.Row) error {
 		var id string
@@ -173,7 +182,8 @@ func (t reader) ReadFleet(ctx context.Context, known map[string]int64) (changed 
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("read environments: %w", err)
 	}
-	query := "SELECT agent.uid, " + awayAgent + ", COALESCE(e.edition, 0), COALESCE(e.dropped, 0) FROM agent LEFT JOIN item_edition e ON e.agent = agent.uid"
+	query := "SELECT agent.uid, " + awayAgent +
+		", COALESCE(e.edition, 0), COALESCE(e.dropped, 0) FROM agent LEFT JOIN item_edition e ON e.agent = agent.uid"
 	err = t.Each(ctx, query, nil, func(row db.Row) error {
 		var d census.Delta
 		var dropped, away int64
@@ -208,8 +218,10 @@ func readDelta(ctx context.Context, t db.Tx, d *census.Delta, after int64) error
 	d.Rows, err = db.Collect(ctx, t, query, []any{d.UID, after}, func(row db.Row, r *census.Row) error {
 		var held, stale int64
 		c := &r.Cells
-		err := row.Scan(&r.ID, &c[census.Name], &c[census.Sync], &c[census.Health], &c[census.Phase], &c[census.Agent], &c[census.Cluster], &c[census.Environment],
-			&c[census.Service], &c[census.ArgoProject], &c[census.Version], &c[census.Scope], &c[census.Namespace], &c[census.Repo], &c[census.Repos],
+		err := row.Scan(&r.ID, &c[census.Name], &c[census.Sync], &c[census.Health], &c[census.Phase], &c[census.Agent], &c[census.Cluster],
+			&c[census.Environment],
+			&c[census.Service], &c[census.ArgoProject], &c[census.Version], &c[census.Scope], &c[census.Namespace],
+			&c[census.Repo], &c[census.Repos],
 			db.Decode(&r.Labels), &held, &stale, db.Decode(&r.Conditions), &r.DriftSince, &r.FinishedAt, &r.ChangedAt)
 		r.Held, r.Stale = held != 0, stale != 0
 		return err

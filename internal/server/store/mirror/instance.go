@@ -30,7 +30,8 @@ func (s *Items) ListInstances(ctx context.Context, visible rbac.Filter, filter a
 
 func scanInstances(row db.Row, v *api.Instances) error {
 	var body string
-	err := row.Scan(&v.Application, (*string)(&v.Scope), &v.Service, &v.Environment, &v.Ready, &v.Total, &body, db.Instant(&v.UpdatedAt), db.Instant(&v.StaleSince))
+	err := row.Scan(&v.Application, (*string)(&v.Scope), &v.Service, &v.Environment, &v.Ready, &v.Total, &body, db.Instant(&v.UpdatedAt),
+		db.Instant(&v.StaleSince))
 	if err != nil {
 		return err
 	}

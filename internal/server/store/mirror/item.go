@@ -29,7 +29,9 @@ type kept struct {
 
 // ApplyItems stores the items of a batch in one transaction that compares epoch
 // and sequence first.
-func (s *Copies) ApplyItems(ctx context.Context, uid string, epoch, seq int64, items []agentapi.Item, now time.Time) (changes []gateway.Changed, err error) {
+func (s *Copies) ApplyItems(ctx context.Context, uid string, epoch, seq int64, items []agentapi.Item,
+	now time.Time,
+) (changes []gateway.Changed, err error) {
 	err = s.db.Write(ctx, func(t db.Tx) error {
 		changes = make([]gateway.Changed, 0, len(items))
 		owner, err := fleet.LockEpoch(ctx, t, uid, epoch)
@@ -79,14 +81,16 @@ func keptItems(ctx context.Context, t db.Tx, uid string, keys []agentapi.Key) (m
 	for i, key := range keys {
 		entries[i] = key.String()
 	}
-	const query = "SELECT entry, hash, scope, labels, stale_since, argo_project, deployed_image, deployed_tag, deployed_chart, deployed_commit, deployed_at, drift_since" +
+	const query = "SELECT entry, hash, scope, labels, stale_since, argo_project, deployed_image, deployed_tag, deployed_chart, " +
+		"deployed_commit, deployed_at, drift_since" +
 		" FROM item WHERE agent = ? AND entry IN (LIST)"
 	err := t.EachOf(ctx, query, []any{uid}, entries, func(row db.Row) error {
 		var entry string
 		var k kept
 		var since int64
 		d := &k.deployed
-		err := row.Scan(&entry, &k.hash, &k.scope, db.Decode(&k.labels), &since, &k.argoProject, &d.image, &d.tag, &d.chart, &d.commit, &d.at, &k.driftSince)
+		err := row.Scan(&entry, &k.hash, &k.scope, db.Decode(&k.labels), &since, &k.argoProject, &d.image, &d.tag, &d.chart, &d.commit,
+			&d.at, &k.driftSince)
 		k.stale = since != 0
 		found[entry] = k
 		return err
@@ -334,7 +338,9 @@ func (s *Copies) Entries(ctx context.Context, uid string) ([]gateway.Entry, erro
 
 // Reconcile does what follows from an inventory, in one transaction that
 // compares the epoch first.
-func (s *Copies) Reconcile(ctx context.Context, uid string, epoch int64, r gateway.Reconciliation, now time.Time) (changes []gateway.Changed, err error) {
+func (s *Copies) Reconcile(ctx context.Context, uid string, epoch int64, r gateway.Reconciliation,
+	now time.Time,
+) (changes []gateway.Changed, err error) {
 	err = s.db.Write(ctx, func(t db.Tx) error {
 		changes = nil
 		owner, err := fleet.LockEpoch(ctx, t, uid, epoch)
@@ -385,7 +391,8 @@ func (s *Copies) Reconcile(ctx context.Context, uid string, epoch int64, r gatew
 
 // markItems stores since when an agent no longer reports items.
 func markItems(ctx context.Context, t db.Tx, uid string, entries []string, since, edition int64) error {
-	err := t.ExecOf(ctx, "UPDATE item SET stale_since = ?, edition = ? WHERE agent = ? AND entry IN (LIST)", []any{since, edition, uid}, entries)
+	err := t.ExecOf(ctx, "UPDATE item SET stale_since = ?, edition = ? WHERE agent = ? AND entry IN (LIST)",
+		[]any{since, edition, uid}, entries)
 	if err != nil {
 		return fmt.Errorf("mark items: %w", err)
 	}

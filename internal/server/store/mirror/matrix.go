@@ -29,7 +29,9 @@ func narrowRunning(w *db.Where, applications rbac.Filter, filter api.ServiceFilt
 
 // ListServiceRows gives the services that may be seen and have applications that
 // may be seen, with where these run.
-func (s *Items) ListServiceRows(ctx context.Context, visible, applications rbac.Filter, filter api.ServiceFilter) (api.Page[api.ServiceRow], error) {
+func (s *Items) ListServiceRows(ctx context.Context, visible, applications rbac.Filter,
+	filter api.ServiceFilter,
+) (api.Page[api.ServiceRow], error) {
 	kept := delivery.Services()
 	w := &db.Where{}
 	w.Permitted(kept.Guarded(), visible)
@@ -66,7 +68,9 @@ func (s *Items) ListServiceRows(ctx context.Context, visible, applications rbac.
 }
 
 // runningOf reads where the applications of some services run, by service.
-func runningOf(ctx context.Context, t db.Tx, of []api.Service, applications rbac.Filter, filter api.ServiceFilter) (map[string][]matrix.Place, error) {
+func runningOf(ctx context.Context, t db.Tx, of []api.Service, applications rbac.Filter,
+	filter api.ServiceFilter,
+) (map[string][]matrix.Place, error) {
 	out := map[string][]matrix.Place{}
 	for part := range slices.Chunk(of, db.Chunk) {
 		ids := make([]string, len(part))

@@ -40,7 +40,9 @@ type told = func(rule *api.NotificationRule, event *api.NotificationEvent) (titl
 // of what happened. It returns whether there is
 // more to read, and in how long something will have lasted long enough; less
 // than zero for never.
-func (s *Notices) GatherNotifications(ctx context.Context, timed bool, tell told, made func(rule api.Ref, news bool)) (more bool, next time.Duration, err error) {
+func (s *Notices) GatherNotifications(ctx context.Context, timed bool, tell told, made func(rule api.Ref,
+	news bool),
+) (more bool, next time.Duration, err error) {
 	idle, err := s.noRules(ctx)
 	if err != nil || idle {
 		return false, -1, err
@@ -66,7 +68,8 @@ func (s *Notices) GatherNotifications(ctx context.Context, timed bool, tell told
 func (s *Notices) noRules(ctx context.Context) (bool, error) {
 	var rules, places int64
 	err := s.db.Read(ctx, func(t db.Tx) error {
-		return t.One(ctx, "SELECT (SELECT COUNT(*) FROM notification_rule WHERE paused = 0), (SELECT COUNT(*) FROM notification_place)", nil, &rules, &places)
+		return t.One(ctx, "SELECT (SELECT COUNT(*) FROM notification_rule WHERE paused = 0), (SELECT COUNT(*) FROM notification_place)",
+			nil, &rules, &places)
 	})
 	if err != nil {
 		return false, fmt.Errorf("look for notification rules: %w", err)
@@ -119,7 +122,8 @@ func (n *news) gather(ctx context.Context, timed bool) error {
 
 // place notes up to where something was read.
 func (n *news) place(ctx context.Context, id string, number int64) error {
-	return n.Run(ctx, "INSERT INTO notification_place (id, number) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET number = excluded.number", id, number)
+	return n.Run(ctx, "INSERT INTO notification_place (id, number) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET number = excluded.number", id,
+		number)
 }
 
 // told keeps the messages about an event of all rules that apply to it.
@@ -143,21 +147,26 @@ func (n *news) add(ctx context.Context, rule *api.NotificationRule, e *api.Notif
 		return false, nil
 	}
 	d := api.NotificationDelivery{
-		ID: deliveryID(rule, e), Rule: rule.ID, Scope: rule.Scope, Channel: rule.Channel, State: api.DeliveryWaiting, Event: *e, Title: title, Text: text,
+		ID: deliveryID(rule, e), Rule: rule.ID, Scope: rule.Scope, Channel: rule.Channel, State: api.DeliveryWaiting, Event: *e,
+		Title: title, Text: text,
 	}
 	if _, counted := n.waiting[rule.ID]; !counted {
 		var waiting int
-		if err := n.One(ctx, "SELECT COUNT(*) FROM notification_delivery WHERE id = ? AND state = ?", []any{rule.ID, api.DeliveryWaiting}, &waiting); err != nil {
+		if err := n.One(ctx, "SELECT COUNT(*) FROM notification_delivery WHERE id = ? AND state = ?", []any{rule.ID, api.DeliveryWaiting},
+			&waiting); err != nil {
 			return false, err
 		}
 		n.waiting[rule.ID] = waiting
 	}
 	if n.waiting[rule.ID] >= mostWaiting {
-		d.State, d.Message = api.DeliveryQuiet, fmt.Sprintf("%d notifications of this rule wait already: narrow the rule, or see why its channel does not take them", mostWaiting)
+		d.State, d.Message = api.DeliveryQuiet,
+			fmt.Sprintf("%d notifications of this rule wait already: narrow the rule, or see why its channel does not take them", mostWaiting)
 	}
 	if repeat := span(rule.Repeat, 0); repeat > 0 {
 		var before int64
-		err := n.One(ctx, `SELECT COUNT(*) FROM notification_delivery WHERE id = ? AND event = ? AND object_id = ? AND state <> ? AND created_at > ? AND delivery <> ?`,
+		err := n.One(ctx,
+			`SELECT COUNT(*) FROM notification_delivery WHERE id = ? AND event = ? AND object_id = ? AND state <> ? AND created_at > ?
+				AND delivery <> ?`,
 			[]any{rule.ID, e.Event, e.Object.ID, api.DeliveryQuiet, n.Now - repeat.Microseconds(), d.ID}, &before)
 		if err != nil {
 			return false, err
@@ -212,7 +221,8 @@ func (n *news) ledger(ctx context.Context) error {
 		history.LedgerBody
 		uid string
 	}
-	query := "SELECT " + history.LedgerColumns + ", ledger_entry.agent, ledger_entry.number FROM ledger_entry WHERE number > ? ORDER BY number LIMIT ?"
+	query := "SELECT " + history.LedgerColumns +
+		", ledger_entry.agent, ledger_entry.number FROM ledger_entry WHERE number > ? ORDER BY number LIMIT ?"
 	found, err := db.Collect(ctx, n.Tx, query, []any{from, mostNews}, func(row db.Row, o *operation) error {
 		return history.ScanLedger(row.With(&o.uid, &to), &o.LedgerBody)
 	})
@@ -227,7 +237,8 @@ func (n *news) ledger(ctx context.Context) error {
 		}
 		e := events[0]
 		key := agentapi.Key{Kind: agentapi.ItemApplication, Namespace: e.Namespace, Name: e.Name}
-		err := n.One(ctx, "SELECT labels, sync FROM item WHERE agent = ? AND entry = ?", []any{found[i].uid, key.String()}, db.Decode(&e.Labels), &e.Sync)
+		err := n.One(ctx, "SELECT labels, sync FROM item WHERE agent = ? AND entry = ?", []any{found[i].uid, key.String()},
+			db.Decode(&e.Labels), &e.Sync)
 		if err != nil && !db.IsNotFound(err) {
 			return err
 		}
@@ -299,7 +310,8 @@ func (n *news) applications(ctx context.Context) error {
 		if p.was < 0 {
 			// How things are when they are read first is no news.
 			_, err := n.Exec(ctx, `INSERT INTO notification_seen (agent, entry, sync, health, held)
-				SELECT agent, entry, sync, health, held FROM item WHERE agent = ? AND kind = ? ON CONFLICT (agent, entry) DO NOTHING`, p.agent, api.KindApplication)
+				SELECT agent, entry, sync, health, held FROM item WHERE agent = ? AND kind = ? ON CONFLICT (agent, entry) DO NOTHING`, p.agent,
+				api.KindApplication)
 			if err != nil {
 				return err
 			}
@@ -347,7 +359,8 @@ func (n *news) changed(ctx context.Context, uid string, edition int64) (full boo
 			AND (s.entry IS NULL OR s.sync <> item.sync OR s.health <> item.health OR s.held <> item.held)
 		ORDER BY item.entry LIMIT ?`
 	found, err := db.Collect(ctx, n.Tx, query, []any{uid, api.KindApplication, edition, mostNews}, func(row db.Row, a *appState) error {
-		return row.Scan(append(scanApp(&a.event), &a.entry, &a.edition, &a.held, db.Instant(&a.changedAt), &a.seenSync, &a.seenHealth, &a.seenHeld)...)
+		return row.Scan(append(scanApp(&a.event), &a.entry, &a.edition, &a.held, db.Instant(&a.changedAt), &a.seenSync,
+			&a.seenHealth, &a.seenHeld)...)
 	})
 	if err != nil {
 		return false, err
@@ -421,7 +434,8 @@ func (n *news) reason(ctx context.Context, uid, entry, event string) (string, er
 }
 
 // appColumns are what an event says of an application.
-const appColumns = "item.id, item.scope, item.namespace, item.name, item.agent_id, item.labels, item.service, item.environment, item.sync, item.health, item.revision"
+const appColumns = "item.id, item.scope, item.namespace, item.name, item.agent_id, item.labels, item.service, item.environment, " +
+	"item.sync, item.health, item.revision"
 
 func scanApp(e *api.NotificationEvent) []any {
 	e.Object.Type = api.TypeApplication

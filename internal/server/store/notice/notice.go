@@ -17,7 +17,10 @@ type Notice struct {
 
 // New is for an open database.
 func New(d *db.DB) Notice {
-	return Notice{Notices: &Notices{d}, Outbox: &Outbox{d}, NotificationChannels: entity.Of(d, Channels()), NotificationRules: entity.Of(d, NotificationRules())}
+	return Notice{
+		Notices: &Notices{d}, Outbox: &Outbox{d}, NotificationChannels: entity.Of(d, Channels()),
+		NotificationRules: entity.Of(d, NotificationRules()),
+	}
 }
 
 // Notices finds the events of rules.

@@ -61,7 +61,8 @@ func prepareRule(ctx context.Context, t db.Tx, v, _ *api.NotificationRule) error
 		return db.Invalid("channel", "%s", err)
 	}
 	if !scope.Contains(v.Scope) {
-		return db.Invalid("channel", "channel %s is at %s, and the rule at %s: use one of the same scope or of one around it", v.Channel, scope, v.Scope)
+		return db.Invalid("channel", "channel %s is at %s, and the rule at %s: use one of the same scope or of one around it",
+			v.Channel, scope, v.Scope)
 	}
 	return entity.Refers(ctx, t, "channel", "notification_channel", "notification channel", v.Channel)
 }

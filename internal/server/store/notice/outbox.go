@@ -31,14 +31,17 @@ func scanOutbox(row db.Row, d *api.NotificationDelivery) error {
 	var body outboxBody
 	err := row.Scan(
 		&d.ID, &d.Rule, (*string)(&d.Scope), &d.Channel, &d.State, &d.Title, &d.Message, db.Decode(&body),
-		&d.Attempts, db.Instant(&d.NextAt), db.Instant(&d.CreatedAt), db.Instant(&d.FinishedAt), db.Scanner(func(text string) error { d.Taken = strings.Fields(text); return nil }),
+		&d.Attempts, db.Instant(&d.NextAt), db.Instant(&d.CreatedAt), db.Instant(&d.FinishedAt),
+		db.Scanner(func(text string) error { d.Taken = strings.Fields(text); return nil }),
 	)
 	d.Event, d.Text = body.Event, body.Text
 	return err
 }
 
 // ListNotifications gives the messages of the rules that the filter lets through.
-func (s *Outbox) ListNotifications(ctx context.Context, visible rbac.Filter, filter api.DeliveryFilter) (api.Page[api.NotificationDelivery], error) {
+func (s *Outbox) ListNotifications(ctx context.Context, visible rbac.Filter,
+	filter api.DeliveryFilter,
+) (api.Page[api.NotificationDelivery], error) {
 	w := &db.Where{}
 	w.Permitted(outbox(), visible)
 	w.Options(outbox(), filter.ListOptions, "notification_delivery.title", "notification_delivery.object_id", "notification_delivery.message")
@@ -49,7 +52,8 @@ func (s *Outbox) ListNotifications(ctx context.Context, visible rbac.Filter, fil
 	w.Is("notification_delivery.object_id", filter.Object)
 	return db.List[api.NotificationDelivery]{
 		Table: "notification_delivery", Columns: outboxColumns, ID: "notification_delivery.delivery", Sorts: map[string]string{
-			"createdAt": "notification_delivery.created_at", "finishedAt": "notification_delivery.finished_at", "state": "notification_delivery.state",
+			"createdAt": "notification_delivery.created_at", "finishedAt": "notification_delivery.finished_at",
+			"state": "notification_delivery.state",
 		}, Usual: "-createdAt", Scan: scanOutbox, Key: func(d *api.NotificationDelivery) string { return d.ID },
 	}.Page(ctx, s.db, w, filter.ListOptions)
 }
@@ -69,13 +73,17 @@ func readMessage(ctx context.Context, t db.Tx, id string) (api.NotificationDeliv
 // conflict.
 func (s *Outbox) ResendNotification(ctx context.Context, id string) (d api.NotificationDelivery, err error) {
 	err = s.db.Timed(ctx, func(t db.Tx, now int64) error {
-		n, err := t.Exec(ctx, `UPDATE notification_delivery SET state = ?, attempts = 0, next_at = ?, holder = '', held_until = 0, message = '', finished_at = 0,
+		n, err := t.Exec(ctx,
+			`UPDATE notification_delivery SET state = ?, attempts = 0, next_at = ?, holder = '', held_until = 0, message = '', finished_at = 0,
 			taken = CASE WHEN state = 'Sent' THEN '' ELSE taken END WHERE delivery = ? AND held_until <= ?`, api.DeliveryWaiting, now, id, now)
 		if err != nil {
 			return err
 		}
 		if d, err = readMessage(ctx, t, id); err == nil && n == 0 {
-			err = &db.Refusal{Kind: db.ErrStale, Said: api.Error{Code: api.CodeConflict, Message: "delivery " + id + " is being sent just now: look again in a minute"}}
+			err = &db.Refusal{
+				Kind: db.ErrStale,
+				Said: api.Error{Code: api.CodeConflict, Message: "delivery " + id + " is being sent just now: look again in a minute"},
+			}
 		}
 		return err
 	})
@@ -89,7 +97,8 @@ func addMessage(ctx context.Context, t db.Tx, d api.NotificationDelivery, from i
 	if d.State != api.DeliveryWaiting {
 		finished = t.Now
 	}
-	n, err := t.Exec(ctx, `INSERT INTO notification_delivery (delivery, id, scope, channel, state, event, object_type, object_id, title, message, body,
+	n, err := t.Exec(ctx,
+		`INSERT INTO notification_delivery (delivery, id, scope, channel, state, event, object_type, object_id, title, message, body,
 		attempts, next_at, holder, held_until, created_at, finished_at) VALUES (`+db.Marks(17)+") ON CONFLICT (delivery) DO NOTHING",
 		d.ID, d.Rule, string(d.Scope), d.Channel, d.State, d.Event.Event, d.Event.Object.Type, d.Event.Object.ID, d.Title, d.Message,
 		db.Encode(outboxBody{d.Event, d.Text}), 0, from, "", 0, t.Now, finished)
@@ -110,7 +119,8 @@ func (s *Outbox) DueChannels(ctx context.Context) (due []string, next time.Durat
 		}
 		// What another server holds comes up again when its time is over.
 		query := `SELECT channel, MIN(CASE WHEN held_until > next_at THEN held_until ELSE next_at END) FROM
-			(SELECT channel, CASE WHEN held_until > ? THEN 0 ELSE held_until END AS held_until, CASE WHEN next_at > ? THEN 0 ELSE next_at END AS next_at
+			(SELECT channel, CASE WHEN held_until > ? THEN 0 ELSE held_until END AS held_until, CASE WHEN next_at > ?
+			THEN 0 ELSE next_at END AS next_at
 			FROM notification_delivery WHERE state = 'Waiting') waiting GROUP BY channel ORDER BY channel`
 		ahead := now + db.LongestPause.Microseconds()
 		return t.Each(ctx, query, []any{ahead, ahead}, func(row db.Row) error {
@@ -133,10 +143,13 @@ func (s *Outbox) DueChannels(ctx context.Context) (due []string, next time.Durat
 
 // ClaimNotification takes the next message of a channel for a while: no other
 // server sends it in the meantime. It reports whether there is one.
-func (s *Outbox) ClaimNotification(ctx context.Context, channel, holder string, hold time.Duration) (d api.NotificationDelivery, there bool, err error) {
+func (s *Outbox) ClaimNotification(ctx context.Context, channel, holder string,
+	hold time.Duration,
+) (d api.NotificationDelivery, there bool, err error) {
 	err = s.db.Timed(ctx, func(t db.Tx, now int64) error {
 		there = false
-		query := `SELECT delivery FROM notification_delivery WHERE state = 'Waiting' AND channel = ? AND (next_at <= ? OR next_at > ?) AND (held_until <= ? OR held_until > ?)
+		query := `SELECT delivery FROM notification_delivery WHERE state = 'Waiting' AND channel = ? AND (next_at <= ? OR next_at > ?)
+			AND (held_until <= ? OR held_until > ?)
 			ORDER BY next_at, created_at, delivery LIMIT 1`
 		if t.Postgres() {
 			query += " FOR UPDATE SKIP LOCKED"
@@ -173,7 +186,8 @@ func (s *Outbox) EndNotification(ctx context.Context, id, holder, state, message
 		if state != api.DeliveryWaiting {
 			finished = now
 		}
-		return t.Run(ctx, `UPDATE notification_delivery SET state = ?, message = ?, next_at = ?, finished_at = ?, holder = '', held_until = 0, taken = ?
+		return t.Run(ctx,
+			`UPDATE notification_delivery SET state = ?, message = ?, next_at = ?, finished_at = ?, holder = '', held_until = 0, taken = ?
 			WHERE delivery = ? AND holder = ?`, state, message, next, finished, strings.Join(taken, " "), id, holder)
 	})
 	if err != nil {

@@ -24,7 +24,8 @@ const (
 // untold is a condition: a rule has reported no event of an object since a
 // time. It takes the rule and the event.
 func untold(object, since string) string {
-	return "NOT EXISTS (SELECT 1 FROM notification_delivery d WHERE d.id = ? AND d.event = ? AND d.object_id = " + object + " AND d.created_at > " + since + ")"
+	return "NOT EXISTS (SELECT 1 FROM notification_delivery d WHERE d.id = ? AND d.event = ? AND d.object_id = " + object +
+		" AND d.created_at > " + since + ")"
 }
 
 // timed reports what has lasted long enough or ends soon, and returns
@@ -87,7 +88,8 @@ func (n *news) due(at int64) {
 
 // lasting reports rows whose time, a column, is longer ago than the rule allows.
 func (n *news) lasting(
-	ctx context.Context, rule *api.NotificationRule, event, table, column string, w *db.Where, columns string, scan func(*api.NotificationEvent) []any,
+	ctx context.Context, rule *api.NotificationRule, event, table, column string, w *db.Where, columns string,
+	scan func(*api.NotificationEvent) []any,
 ) error {
 	after := span(rule.After, standardAfter)
 	limit := n.Now - after.Microseconds()
@@ -111,7 +113,9 @@ func (n *news) lasting(
 
 // all keeps the messages of a rule about what a query finds now. Where one was new and the query gave as much as it may, there is
 // more.
-func (n *news) all(ctx context.Context, rule *api.NotificationRule, query string, args []any, scan func(db.Row, *api.NotificationEvent) error) error {
+func (n *news) all(ctx context.Context, rule *api.NotificationRule, query string, args []any, scan func(db.Row,
+	*api.NotificationEvent) error,
+) error {
 	var found []*api.NotificationEvent
 	err := n.Each(ctx, query, append(args, mostNews), func(row db.Row) error {
 		e := &api.NotificationEvent{At: db.Moment(n.Now)}
@@ -169,7 +173,8 @@ func (n *news) back(ctx context.Context, rule *api.NotificationRule, selector rb
 	query := "SELECT id, scope, name, id, labels, lost_at, back_at FROM agent" + w.String() + " ORDER BY back_at LIMIT ?"
 	return n.all(ctx, rule, query, w.Args, func(row db.Row, e *api.NotificationEvent) error {
 		e.Event, e.Object.Type = api.NotifyConnected, api.TypeAgent
-		err := row.Scan(&e.Object.ID, (*string)(&e.Object.Scope), &e.Name, &e.Agent, db.Decode(&e.Labels), db.Instant(&e.Since), db.Instant(&e.At))
+		err := row.Scan(&e.Object.ID, (*string)(&e.Object.Scope), &e.Name, &e.Agent, db.Decode(&e.Labels),
+			db.Instant(&e.Since), db.Instant(&e.At))
 		e.ID = e.Event + "/" + e.Object.ID + "/" + e.At.Format(time.RFC3339Nano)
 		return err
 	})
@@ -188,7 +193,8 @@ func (n *news) tokens(ctx context.Context, rule *api.NotificationRule) error {
 	before := span(rule.Before, standardBefore).Microseconds()
 	w := reach(db.Guarded{Name: "token", Of: api.TypeToken, Kind: api.TypeToken}, rule, nil)
 	var first int64
-	if err := n.One(ctx, "SELECT COALESCE(MIN(expires_at), 0) FROM token"+w.String()+" AND expires_at > ?", append(slices.Clone(w.Args), n.Now+before), &first); err != nil {
+	if err := n.One(ctx, "SELECT COALESCE(MIN(expires_at), 0) FROM token"+w.String()+" AND expires_at > ?",
+		append(slices.Clone(w.Args), n.Now+before), &first); err != nil {
 		return err
 	}
 	if first != 0 {
@@ -283,7 +289,9 @@ func (n *news) endingCertificates(
 }
 
 // untoldOf leaves out of events those that a rule has reported.
-func (n *news) untoldOf(ctx context.Context, rule *api.NotificationRule, events []*api.NotificationEvent) ([]*api.NotificationEvent, error) {
+func (n *news) untoldOf(ctx context.Context, rule *api.NotificationRule,
+	events []*api.NotificationEvent,
+) ([]*api.NotificationEvent, error) {
 	ids := make([]string, len(events))
 	for i, e := range events {
 		ids[i] = deliveryID(rule, e)

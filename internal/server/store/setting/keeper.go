@@ -99,7 +99,7 @@ func (s *Claims) Claim(ctx context.Context, key, fingerprint string, until time.
 			return busy("Idempotency-Key", 0, "the idempotency key was used for another request: take a new one")
 		case done == 0 && until.Sub(expires) > longestRequest:
 			return busy("", 0, "the server stopped while it did this, and does not know the result: "+
-				"look whether it was done (the audit, or the commands of the agent), and ask again with a new key")
+				"check whether it was done (the audit log, or the commands of the agent), and send the request again with a new key")
 		case done == 0:
 			return busy("", 1, "a request with this idempotency key is under way: try again when it has ended")
 		}

@@ -65,7 +65,7 @@ func TestAnIdempotencyKeyIsClaimedOnce(t *testing.T) {
 			t.Errorf("a minute later: %v", err)
 		}
 		_, err = b.Claim(ctx, "free", "another", until.Add(11*time.Minute))
-		if storetest.Code(t, err, api.CodeConflict); !strings.Contains(err.Error(), "the server ended") {
+		if storetest.Code(t, err, api.CodeConflict); !strings.Contains(err.Error(), "the server stopped") {
 			t.Errorf("after a server that was killed: %v", err)
 		}
 		b.Clock.Move(time.Hour)

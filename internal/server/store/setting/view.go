@@ -53,8 +53,10 @@ func (s *Views) SaveView(ctx context.Context, owner api.Principal, v api.View) (
 		if others >= api.MaxViews {
 			return db.Invalid("name", "there are %d views already: delete an unused one", others)
 		}
-		_, err := t.Exec(ctx, `INSERT INTO saved_view (owner_type, owner_id, name, description, filter, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (owner_type, owner_id, name) DO UPDATE SET description = excluded.description, filter = excluded.filter, updated_at = excluded.updated_at`,
+		_, err := t.Exec(ctx,
+			`INSERT INTO saved_view (owner_type, owner_id, name, description, filter, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (owner_type, owner_id, name) DO UPDATE SET description = excluded.description, filter = excluded.filter,
+			updated_at = excluded.updated_at`,
 			owner.Type, owner.ID, v.Name, v.Description, db.Encode(v.Filter), t.Now, t.Now)
 		if err != nil {
 			return err
@@ -67,5 +69,6 @@ func (s *Views) SaveView(ctx context.Context, owner api.Principal, v api.View) (
 
 // DeleteView deletes a view of an owner; of everyone where the owner is empty.
 func (s *Views) DeleteView(ctx context.Context, owner api.Principal, name string) error {
-	return s.db.Change(ctx, "view", name, "DELETE FROM saved_view WHERE owner_type = ? AND owner_id = ? AND name = ?", owner.Type, owner.ID, name)
+	return s.db.Change(ctx, "view", name, "DELETE FROM saved_view WHERE owner_type = ? AND owner_id = ? AND name = ?",
+		owner.Type, owner.ID, name)
 }

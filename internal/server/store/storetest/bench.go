@@ -132,7 +132,8 @@ func Code(t *testing.T, err error, want api.Code) {
 func (b *Bench) Agent(t testing.TB, name string, scope api.Scope) (api.Agent, int64) {
 	t.Helper()
 	a := Must[api.Agent](t)(b.Agents.Create(t.Context(), api.Agent{Meta: api.Meta{Name: name, Scope: scope}}))
-	session := Must[gateway.Agent](t)(b.BeginSession(t.Context(), a.UID, gateway.Session{ClusterUID: "c-" + name, Namespace: "slipway"}, b.Clock.Now()))
+	session := Must[gateway.Agent](t)(b.BeginSession(t.Context(), a.UID,
+		gateway.Session{ClusterUID: "c-" + name, Namespace: "slipway"}, b.Clock.Now()))
 	return a, session.Epoch
 }
 

@@ -25,7 +25,10 @@ func content(t *testing.T, text string) gateway.Content {
 	}
 	defer func() { _ = e.Close() }()
 	sum := sha256.Sum256([]byte(text))
-	return gateway.Content{Hash: hex.EncodeToString(sum[:]), Packed: e.EncodeAll([]byte(text), nil), Size: len(text), Images: []string{"image:" + text}}
+	return gateway.Content{
+		Hash: hex.EncodeToString(sum[:]), Packed: e.EncodeAll([]byte(text), nil), Size: len(text),
+		Images: []string{"image:" + text},
+	}
 }
 
 // HashOf is the hash of a manifest.
@@ -43,8 +46,9 @@ func ObjectKey(name string) api.LedgerKey {
 func RecordOf(id string, minute int, objects map[string]string, edit ...func(*api.LedgerDetail)) gateway.Record {
 	at := time.Date(2026, 3, 1, 12, minute, 0, 0, time.UTC)
 	d := api.LedgerDetail{LedgerEntry: api.LedgerEntry{
-		Namespace: "argocd", Name: "web", ApplicationUID: "u", ArgoProject: "default", Action: api.LedgerSync, Phase: "Succeeded", Revision: "rev-" + id,
-		Sources: []api.LedgerSource{{Revision: "rev-" + id}}, StartedAt: at.Add(-time.Second), FinishedAt: at,
+		Namespace: "argocd", Name: "web", ApplicationUID: "u", ArgoProject: "default", Action: api.LedgerSync, Phase: "Succeeded",
+		Revision: "rev-" + id,
+		Sources:  []api.LedgerSource{{Revision: "rev-" + id}}, StartedAt: at.Add(-time.Second), FinishedAt: at,
 	}}
 	for name, text := range objects {
 		d.Objects = append(d.Objects, api.LedgerObject{LedgerKey: ObjectKey(name), Hash: HashOf(text)})
@@ -73,7 +77,8 @@ func (b *Bench) Record(t *testing.T, a api.Agent, epoch int64, contents []string
 // Entry writes an entry of the audit.
 func (b *Bench) Entry(action string, object api.Ref) audit.Entry {
 	return audit.Entry{
-		At: b.Clock.Now(), Actor: api.Principal{Type: "user", ID: "ada"}, IP: "10.0.0.1", UserAgent: "cli", RequestID: "r", Action: action, Object: object,
+		At: b.Clock.Now(), Actor: api.Principal{Type: "user", ID: "ada"}, IP: "10.0.0.1", UserAgent: "cli", RequestID: "r",
+		Action: action, Object: object,
 		Reason: "it was <late> & dark", Outcome: api.OutcomeSucceeded, Message: "done",
 		Before: json.RawMessage(`{"b": 1.0, "a":"<x>"}`), After: json.RawMessage(`{"big":12345678901234567890}`),
 	}

@@ -41,14 +41,17 @@ func (s *Commands) AddCommand(ctx context.Context, c gateway.Command) error {
 		}
 		// One row that all of them change puts them in an order.
 		var place int64
-		if err := t.One(ctx, "UPDATE setting SET version = version + 1 WHERE id = ? RETURNING version", []any{settingCommands}, &place); err != nil {
+		if err := t.One(ctx, "UPDATE setting SET version = version + 1 WHERE id = ? RETURNING version", []any{settingCommands},
+			&place); err != nil {
 			return fmt.Errorf("place command: %w", err)
 		}
 		body, kept := string(c.Body), keptCommand{Command: c.Command, Trial: c.Trial}
 		kept.Body = nil
-		_, err = t.Exec(ctx, `INSERT INTO command (id, place, agent, agent_id, kind, object_type, object_id, object_scope, command, body, status, code,
+		_, err = t.Exec(ctx,
+			`INSERT INTO command (id, place, agent, agent_id, kind, object_type, object_id, object_scope, command, body, status, code,
 			message, result, created_at, sent_at, deadline, finished_at) VALUES (`+db.Marks(18)+")",
-			c.ID, place, c.Agent, agent, string(c.Kind), object.Type, object.ID, string(object.Scope), db.Encode(kept), body, string(agentapi.StatusPending), "",
+			c.ID, place, c.Agent, agent, string(c.Kind), object.Type, object.ID, string(object.Scope), db.Encode(kept), body,
+			string(agentapi.StatusPending), "",
 			"", "", c.Issued, 0, c.Deadline, 0)
 		if err != nil {
 			return fmt.Errorf("keep command: %w", err)
@@ -83,7 +86,9 @@ func (s *Commands) MarkSent(ctx context.Context, uid string, ids []string, now t
 
 // FinishCommand keeps the result of a command that has none yet, and reports
 // whether it did.
-func (s *Commands) FinishCommand(ctx context.Context, uid string, r agentapi.Result, pendingOnly bool, now time.Time) (done bool, err error) {
+func (s *Commands) FinishCommand(ctx context.Context, uid string, r agentapi.Result, pendingOnly bool,
+	now time.Time,
+) (done bool, err error) {
 	err = s.db.Write(ctx, func(t db.Tx) error {
 		done = false
 		finished := r.Finished
@@ -96,7 +101,8 @@ func (s *Commands) FinishCommand(ctx context.Context, uid string, r agentapi.Res
 			condition += " AND status = ?"
 			args = append(args, string(agentapi.StatusPending))
 		}
-		n, err := t.Exec(ctx, "UPDATE command SET status = ?, code = ?, message = ?, result = ?, finished_at = ?, body = '' WHERE "+condition, args...)
+		n, err := t.Exec(ctx, "UPDATE command SET status = ?, code = ?, message = ?, result = ?, finished_at = ?, body = '' WHERE "+condition,
+			args...)
 		if err != nil {
 			return fmt.Errorf("keep result of command: %w", err)
 		}

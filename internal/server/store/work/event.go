@@ -24,7 +24,8 @@ const (
 // events from those of another, and the number of the newest.
 func (s *Events) OpenEvents(ctx context.Context) (run string, newest int64, err error) {
 	err = s.db.Write(ctx, func(t db.Tx) error {
-		_, err := t.Exec(ctx, "INSERT INTO event_place (id, run, number) VALUES (?, ?, 0) ON CONFLICT (id) DO NOTHING", placeEvents, strings.ToLower(rand.Text()[:10]))
+		_, err := t.Exec(ctx, "INSERT INTO event_place (id, run, number) VALUES (?, ?, 0) ON CONFLICT (id) DO NOTHING", placeEvents,
+			strings.ToLower(rand.Text()[:10]))
 		if err != nil {
 			return err
 		}
@@ -67,7 +68,8 @@ func (s *Events) AppendEvents(ctx context.Context, events []api.Event) (last int
 // EventsAfter returns events with numbers above one, in their order.
 func (s *Events) EventsAfter(ctx context.Context, after int64, limit int) ([]event.Numbered, error) {
 	query := "SELECT number, body FROM event WHERE number > ? ORDER BY number LIMIT ?"
-	list, err := db.All(ctx, s.db, query, []any{after, limit}, func(row db.Row, e *event.Numbered) error { return row.Scan(&e.Number, db.Decode(&e.Event)) })
+	list, err := db.All(ctx, s.db, query, []any{after, limit},
+		func(row db.Row, e *event.Numbered) error { return row.Scan(&e.Number, db.Decode(&e.Event)) })
 	if err != nil {
 		return nil, fmt.Errorf("read events: %w", err)
 	}

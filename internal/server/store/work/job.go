@@ -17,8 +17,11 @@ var ErrLost = errors.New("the job is another server's")
 // the token that it was asked for with; empty for none.
 func (s *Jobs) AddJob(ctx context.Context, j api.Job, token string, applications []string) error {
 	err := s.db.Write(ctx, func(t db.Tx) error {
-		_, err := t.Exec(ctx, `INSERT INTO bulk_job (id, by_type, by_id, token, action, reason, body, state, message, stopped_by, created_at, finished_at, holder, held_until)
-			VALUES (`+db.Marks(14)+")", j.ID, j.By.Type, j.By.ID, token, j.Request.Action, j.Request.Reason, db.Encode(jobBody{j.Request, j.Traceparent}), api.JobRunning, "", "", t.Now, 0, "", 0)
+		_, err := t.Exec(ctx,
+			`INSERT INTO bulk_job (id, by_type, by_id, token, action, reason, body, state, message, stopped_by, created_at, finished_at,
+				holder, held_until)
+			VALUES (`+db.Marks(14)+")", j.ID, j.By.Type, j.By.ID, token, j.Request.Action, j.Request.Reason,
+			db.Encode(jobBody{j.Request, j.Traceparent}), api.JobRunning, "", "", t.Now, 0, "", 0)
 		if err != nil {
 			return err
 		}
@@ -34,7 +37,8 @@ func (s *Jobs) AddJob(ctx context.Context, j api.Job, token string, applications
 	return nil
 }
 
-const jobColumns = "bulk_job.id, bulk_job.by_type, bulk_job.by_id, bulk_job.body, bulk_job.state, bulk_job.message, bulk_job.stopped_by, bulk_job.created_at, bulk_job.finished_at"
+const jobColumns = "bulk_job.id, bulk_job.by_type, bulk_job.by_id, bulk_job.body, bulk_job.state, bulk_job.message, bulk_job.stopped_by, " +
+	"bulk_job.created_at, bulk_job.finished_at"
 
 // jobBody is what the column body holds.
 type jobBody struct {
@@ -44,7 +48,8 @@ type jobBody struct {
 
 func scanJob(row db.Row, j *api.Job) error {
 	var body jobBody
-	err := row.Scan(&j.ID, &j.By.Type, &j.By.ID, db.Decode(&body), &j.State, &j.Message, &j.StoppedBy, db.Instant(&j.CreatedAt), db.Instant(&j.FinishedAt))
+	err := row.Scan(&j.ID, &j.By.Type, &j.By.ID, db.Decode(&body), &j.State, &j.Message, &j.StoppedBy, db.Instant(&j.CreatedAt),
+		db.Instant(&j.FinishedAt))
 	j.Request, j.Traceparent = body.JobRequest, body.Traceparent
 	return err
 }
@@ -144,7 +149,8 @@ const targetColumns = `bulk_target.place, bulk_target.id, bulk_target.state, bul
 	bulk_target.started_at, bulk_target.finished_at`
 
 func scanTarget(row db.Row, v *api.JobTarget) error {
-	return row.Scan(&v.Place, &v.Application, &v.State, &v.Command, &v.Request, &v.Message, db.Instant(&v.StartedAt), db.Instant(&v.FinishedAt))
+	return row.Scan(&v.Place, &v.Application, &v.State, &v.Command, &v.Request, &v.Message, db.Instant(&v.StartedAt),
+		db.Instant(&v.FinishedAt))
 }
 
 // ClaimBulk takes the oldest job for a while that is not over and that no
@@ -238,7 +244,8 @@ func (s *Jobs) KeepTarget(ctx context.Context, job, holder string, v api.JobTarg
 // EndBulk ends a job, if it is still the holder's: what has not begun is skipped.
 func (s *Jobs) EndBulk(ctx context.Context, id, holder, state, message string) error {
 	return s.db.Write(ctx, func(t db.Tx) error {
-		n, err := t.Exec(ctx, "UPDATE bulk_job SET state = ?, message = ?, finished_at = ?, held_until = 0 WHERE id = ? AND holder = ? AND finished_at = 0",
+		n, err := t.Exec(ctx, "UPDATE bulk_job SET state = ?, message = ?, finished_at = ?, held_until = 0 WHERE id = ? "+
+			"AND holder = ? AND finished_at = 0",
 			state, message, t.Now, id, holder)
 		if err == nil && n == 0 {
 			return ErrLost
@@ -246,14 +253,16 @@ func (s *Jobs) EndBulk(ctx context.Context, id, holder, state, message string) e
 		if err != nil {
 			return err
 		}
-		return t.Run(ctx, "UPDATE bulk_target SET state = ?, finished_at = ? WHERE job = ? AND state = ?", api.TargetSkipped, t.Now, id, api.TargetWaiting)
+		return t.Run(ctx, "UPDATE bulk_target SET state = ?, finished_at = ? WHERE job = ? AND state = ?", api.TargetSkipped, t.Now,
+			id, api.TargetWaiting)
 	})
 }
 
 // ReleaseBulk gives a job back, that any server may go on with after a while.
 func (s *Jobs) ReleaseBulk(ctx context.Context, id, holder string, after time.Duration) error {
 	return s.db.Timed(ctx, func(t db.Tx, now int64) error {
-		return t.Run(ctx, "UPDATE bulk_job SET held_until = ?, holder = '' WHERE id = ? AND holder = ? AND finished_at = 0", now+after.Microseconds(), id, holder)
+		return t.Run(ctx, "UPDATE bulk_job SET held_until = ?, holder = '' WHERE id = ? AND holder = ? AND finished_at = 0",
+			now+after.Microseconds(), id, holder)
 	})
 }
 

@@ -42,7 +42,8 @@ func StartPostgres(ctx context.Context) (*Postgres, error) {
 		return nil, err
 	}
 	data := filepath.Join(dir, "data")
-	initdb := exec.CommandContext(ctx, filepath.Join(programs, "initdb"), "--pgdata", data, "--username", "slipway", "--auth", "trust", "--encoding", "UTF8")
+	initdb := exec.CommandContext(ctx, filepath.Join(programs, "initdb"), "--pgdata", data, "--username", "slipway", "--auth",
+		"trust", "--encoding", "UTF8")
 	initdb.Dir, initdb.SysProcAttr = dir, &syscall.SysProcAttr{Credential: cred}
 	if out, err := initdb.CombinedOutput(); err != nil {
 		p.Close()
@@ -98,7 +99,8 @@ func programs() (string, error) {
 	}
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if err != nil || len(found) == 0 {
-		return "", errors.New("no initdb on the path or in /usr/lib/postgresql/*/bin: install the Debian package postgresql, or give --database URL")
+		return "", errors.New("no initdb on the path or in /usr/lib/postgresql/*/bin: " +
+			"install the Debian package postgresql, or give --database URL")
 	}
 	return filepath.Dir(found[len(found)-1]), nil
 }

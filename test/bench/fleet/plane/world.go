@@ -42,7 +42,8 @@ func (s *Server) Populate(ctx context.Context, organizations, agents int, argoPr
 	g.SetLimit(atOnce)
 	for i := range agents {
 		g.Go(func() error {
-			made, err := s.Admin.CreateAgent(ctx2, api.Agent{Meta: api.Meta{Name: fmt.Sprintf("cluster-%03d", i), Scope: api.OrgScope(org(i))}}, false)
+			made, err := s.Admin.CreateAgent(ctx2,
+				api.Agent{Meta: api.Meta{Name: fmt.Sprintf("cluster-%03d", i), Scope: api.OrgScope(org(i))}}, false)
 			if err != nil {
 				return fmt.Errorf("make agent %d: %w", i, err)
 			}
@@ -71,7 +72,8 @@ func (s *Server) member(ctx context.Context, scope api.Scope) (*client.Client, e
 		return nil, fmt.Errorf("make service account: %w", err)
 	}
 	who := api.Principal{Type: api.TypeServiceAccount, ID: account.ID}
-	if _, err := s.Admin.Bindings().Create(ctx, api.Binding{Meta: api.Meta{Name: "member", Scope: scope}, Principal: who, Role: api.RoleViewer}, false); err != nil {
+	if _, err := s.Admin.Bindings().Create(ctx,
+		api.Binding{Meta: api.Meta{Name: "member", Scope: scope}, Principal: who, Role: api.RoleViewer}, false); err != nil {
 		return nil, fmt.Errorf("make binding: %w", err)
 	}
 	token, err := s.Admin.CreateToken(ctx, api.Token{Name: "bench", Owner: who}, false)

@@ -58,7 +58,8 @@ func (a *agent) register(ctx context.Context, door *door, token string) error {
 		return fmt.Errorf("make the key of agent %d: %w", a.number, err)
 	}
 	in := agentapi.Registration{
-		Token: token, PublicKey: public, SealKey: sealed.PublicKey().Bytes(), ClusterUID: clusterUID(a.number), Namespace: Namespace, Version: version,
+		Token: token, PublicKey: public, SealKey: sealed.PublicKey().Bytes(), ClusterUID: clusterUID(a.number),
+		Namespace: Namespace, Version: version,
 	}
 	if in.Signature, err = pair.Sign(agentapi.RegistrationText(in)); err != nil {
 		return fmt.Errorf("sign the registration of agent %d: %w", a.number, err)
@@ -70,7 +71,8 @@ func (a *agent) register(ctx context.Context, door *door, token string) error {
 	_, err = a.core.secrets.Create(ctx, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: link.SecretIdentity},
 		Data: map[string][]byte{
-			"seed": seed, "seal-key": sealed.Bytes(), "agent": []byte(out.Agent), "uid": []byte(out.UID), "server": []byte(door.server.String()), "server-key": out.ServerKey,
+			"seed": seed, "seal-key": sealed.Bytes(), "agent": []byte(out.Agent), "uid": []byte(out.UID), "server": []byte(door.server.String()),
+			"server-key": out.ServerKey,
 		},
 	}, metav1.CreateOptions{})
 	return err
@@ -89,8 +91,12 @@ func (a *agent) connect(server *url.URL, ca string, log *slog.Logger) {
 	maps.Copy(run, a.foresees())
 	run[agentapi.KindRefresh] = done
 	a.link = link.New(link.Config{
-		Server: server, Transport: link.Transport{CAFile: ca, Proxy: func(*url.URL) (*url.URL, error) { return nil, nil }}, //nolint:nilnil // none
-		Token: func() (string, error) { return "", nil }, Core: a.core, Namespace: Namespace, Instance: fmt.Sprintf("bench-%d", a.number), Source: a.items,
+		Server: server, Transport: link.Transport{
+			CAFile: ca,
+			Proxy:  func(*url.URL) (*url.URL, error) { return nil, nil },
+		}, //nolint:nilnil // none
+		Token: func() (string, error) { return "", nil }, Core: a.core, Namespace: Namespace,
+		Instance: fmt.Sprintf("bench-%d", a.number), Source: a.items,
 		Versions: func() agentapi.Versions {
 			return agentapi.Versions{Agent: version, Kubernetes: "v1.36.3", Git: "2.50.0"}
 		},

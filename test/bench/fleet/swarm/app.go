@@ -59,23 +59,29 @@ func application(seed uint64, agent, index, version int) ([]byte, error) {
 		return fmt.Sprintf("%016x%016x%08x", seed+uint64(v), uint64(agent)*7919+uint64(index), v)
 	}
 	source := v1alpha1.ApplicationSource{
-		RepoURL: fmt.Sprintf("https://git.example.com/%s/deploy-%d.git", team, rng.IntN(8)), Path: "apps/" + name + "/overlays/production", TargetRevision: "main",
+		RepoURL: fmt.Sprintf("https://git.example.com/%s/deploy-%d.git", team, rng.IntN(8)), Path: "apps/" + name + "/overlays/production",
+		TargetRevision: "main",
 	}
 	destination := v1alpha1.ApplicationDestination{Server: v1alpha1.InClusterServer, Namespace: name}
-	health := draw(now, []int{90, 4, 3, 1, 1, 1}, []v1alpha1.HealthStatusCode{"Healthy", "Progressing", "Degraded", "Suspended", "Missing", "Unknown"})
+	health := draw(now, []int{90, 4, 3, 1, 1, 1},
+		[]v1alpha1.HealthStatusCode{"Healthy", "Progressing", "Degraded", "Suspended", "Missing", "Unknown"})
 	synced := draw(now, []int{92, 7, 1}, []v1alpha1.SyncStatusCode{"Synced", "OutOfSync", "Unknown"})
 	on := true
 	app := v1alpha1.Application{
 		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion().String(), Kind: v1alpha1.KindApplication},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: Namespace, UID: types.UID(fmt.Sprintf("%08x-0000-4000-8000-%012x", agent, index)),
-			ResourceVersion: fmt.Sprint(100000 + index + 1000*version), Generation: int64(2 + version), CreationTimestamp: at(-time.Duration(rng.IntN(10000)) * time.Hour),
+			ResourceVersion: fmt.Sprint(100000 + index + 1000*version), Generation: int64(2 + version),
+			CreationTimestamp: at(-time.Duration(rng.IntN(10000)) * time.Hour),
 			Labels: map[string]string{
 				"team": team, "tier": draw(rng, []int{1, 3, 6}, []string{"critical", "standard", "batch"}),
 				"app.kubernetes.io/name": service(index / Teams), "environment": []string{"production", "staging", "test"}[agent%3],
 			},
-			Annotations: map[string]string{"example.com/owner": team + "@example.com", "example.com/runbook": "https://wiki.example.com/runbooks/" + name},
-			Finalizers:  []string{"resources-finalizer.argocd.argoproj.io"},
+			Annotations: map[string]string{
+				"example.com/owner":   team + "@example.com",
+				"example.com/runbook": "https://wiki.example.com/runbooks/" + name,
+			},
+			Finalizers: []string{"resources-finalizer.argocd.argoproj.io"},
 		},
 		Spec: v1alpha1.ApplicationSpec{
 			Source: &source, Destination: destination, Project: team,
@@ -107,13 +113,17 @@ func application(seed uint64, agent, index, version int) ([]byte, error) {
 			images = append(images, fmt.Sprintf("registry.example.com/%s/%s:v1.%d.%d", team, name, version, i))
 		}
 	}
-	status.Sync = v1alpha1.SyncStatus{Status: synced, Revision: revision(version), ComparedTo: v1alpha1.ComparedTo{Source: source, Destination: destination}}
+	status.Sync = v1alpha1.SyncStatus{
+		Status: synced, Revision: revision(version),
+		ComparedTo: v1alpha1.ComparedTo{Source: source, Destination: destination},
+	}
 	status.Health = v1alpha1.HealthStatus{Status: health}
 	status.SourceType, status.Summary = "Kustomize", v1alpha1.ApplicationSummary{Images: images}
 	for i := range 2 + rng.IntN(3) {
 		started := at(time.Duration(i) * 26 * time.Hour)
 		status.History = append(status.History, v1alpha1.RevisionHistory{
-			ID: int64(i), Revision: revision(-i), Source: source, DeployStartedAt: &started, DeployedAt: at(time.Duration(i)*26*time.Hour + 3*time.Second),
+			ID: int64(i), Revision: revision(-i), Source: source, DeployStartedAt: &started,
+			DeployedAt:  at(time.Duration(i)*26*time.Hour + 3*time.Second),
 			InitiatedBy: v1alpha1.OperationInitiator{Automated: true},
 		})
 	}
@@ -121,8 +131,11 @@ func application(seed uint64, agent, index, version int) ([]byte, error) {
 	finished := at(ran + 4*time.Second)
 	status.ReconciledAt = &finished
 	status.OperationState = &v1alpha1.OperationState{
-		Operation: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{Revision: revision(version), Prune: true}, InitiatedBy: v1alpha1.OperationInitiator{Automated: true}},
-		Phase:     draw(now, []int{96, 4}, []v1alpha1.OperationPhase{"Succeeded", "Failed"}), Message: "successfully synced (all tasks run)",
+		Operation: v1alpha1.Operation{
+			Sync:        &v1alpha1.SyncOperation{Revision: revision(version), Prune: true},
+			InitiatedBy: v1alpha1.OperationInitiator{Automated: true},
+		},
+		Phase: draw(now, []int{96, 4}, []v1alpha1.OperationPhase{"Succeeded", "Failed"}), Message: "successfully synced (all tasks run)",
 		StartedAt: at(ran), FinishedAt: &finished,
 		SyncResult: &v1alpha1.SyncOperationResult{Revision: revision(version), Source: source, Resources: results},
 	}

@@ -62,7 +62,8 @@ func named(r *v1alpha1.ResourceStatus) api.ObjectName {
 
 // newer is the difference that the next commit makes to an object.
 func newer(r *v1alpha1.ResourceStatus) string {
-	return fmt.Sprintf("--- live %[1]s/%[2]s\n+++ wanted %[1]s/%[2]s\n@@ -3,4 +3,4 @@\n metadata:\n   labels:\n-    app.kubernetes.io/version: v1.0.0\n+    app.kubernetes.io/version: v1.0.1\n   name: %[2]s\n", r.Kind, r.Name)
+	return fmt.Sprintf("--- live %[1]s/%[2]s\n+++ wanted %[1]s/%[2]s\n@@ -3,4 +3,4 @@\n metadata:\n   labels:\n"+
+		"-    app.kubernetes.io/version: v1.0.0\n+    app.kubernetes.io/version: v1.0.1\n   name: %[2]s\n", r.Kind, r.Name)
 }
 
 // plan brings what is not in sync to what Git says, in one wave.
@@ -133,7 +134,8 @@ func (a *agent) preview(_ context.Context, cmd agentapi.Command) (any, error) {
 		switch {
 		case missing != nil:
 			one.Verb, out.Counts.Create = "create", out.Counts.Create+1
-			one.Diff = fmt.Sprintf("--- live\n+++ wanted %[1]s/%[2]s\n@@ -0,0 +1,3 @@\n+kind: %[1]s\n+metadata:\n+  name: %[2]s\n", one.Kind, one.Name)
+			one.Diff = fmt.Sprintf("--- live\n+++ wanted %[1]s/%[2]s\n@@ -0,0 +1,3 @@\n+kind: %[1]s\n+metadata:\n+  name: %[2]s\n", one.Kind,
+				one.Name)
 		case i == 0:
 			one.Verb, one.Diff, out.Counts.Update = "update", newer(&objects[i]), 1
 		default:

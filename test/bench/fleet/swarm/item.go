@@ -51,7 +51,8 @@ func newItems(seed uint64, agent, applications, nodes int) (*items, error) {
 			return nil, err
 		}
 	}
-	return s, s.setting(agentapi.ItemCluster, "in-cluster", map[string]string{"name": "in-cluster", "server": "https://kubernetes.default.svc"})
+	return s, s.setting(agentapi.ItemCluster,
+		"in-cluster", map[string]string{"name": "in-cluster", "server": "https://kubernetes.default.svc"})
 }
 
 func applicationKey(i int) agentapi.Key {

@@ -154,9 +154,13 @@ func deploy(n *api.TreeNode) {
 	set.Kind, set.Name, set.Sync, set.UID, set.Health = "ReplicaSet", n.Name+"-6d5f9c7b84", "", n.UID+"-s", "Healthy"
 	for i := range podsOfEach {
 		set.Children = append(set.Children, &api.TreeNode{
-			Version: "v1", Kind: "Pod", Namespace: n.Namespace, Name: podName(n.Name, i), UID: fmt.Sprintf("%s-%d", n.UID, i), CreatedAt: n.CreatedAt,
+			Version: "v1", Kind: "Pod", Namespace: n.Namespace, Name: podName(n.Name, i), UID: fmt.Sprintf("%s-%d", n.UID,
+				i), CreatedAt: n.CreatedAt,
 			Health: "Healthy", Images: n.Images,
-			Pod: &api.TreePod{Node: fmt.Sprintf("worker-%d", i), Phase: "Running", Ready: 1, Containers: 1, IP: fmt.Sprintf("10.1.%d.%d", len(n.Name), i+1)},
+			Pod: &api.TreePod{
+				Node: fmt.Sprintf("worker-%d", i), Phase: "Running", Ready: 1, Containers: 1,
+				IP: fmt.Sprintf("10.1.%d.%d", len(n.Name), i+1),
+			},
 		})
 	}
 	n.Children = []*api.TreeNode{&set}
