@@ -53,7 +53,8 @@ func TestWhatDeletesObjectsAsksTheDeletionGuard(t *testing.T) {
 			case own[place] != "":
 				seen[place] = true
 			default:
-				t.Errorf("%s:%d: %s deletes objects without leave.Check of the deletion guard (internal/engine/guard)",
+				t.Errorf("%s:%d: %s deletes objects without the deletion guard: call leave.Check (internal/engine/guard) first, or "+
+					"add it to ownDeletions with the reason",
 					name, files.Position(f.Pos()).Line, f.Name.Name)
 			}
 		}

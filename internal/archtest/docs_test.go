@@ -65,11 +65,11 @@ func TestLinksLeadSomewhere(t *testing.T) {
 				file = filepath.Join(filepath.Dir(page), target)
 			}
 			if _, err := os.Stat(filepath.Join(root, file)); err != nil {
-				t.Errorf("%s links to %s, which does not exist", page, m[1])
+				t.Errorf("%s links to %s, which does not exist: correct the link, or remove it", page, m[1])
 				continue
 			}
 			if anchor != "" && !anchors(textOf(t, file))[anchor] {
-				t.Errorf("%s links to %s, which has no such heading", page, m[1])
+				t.Errorf("%s links to %s, which has no such heading: use the heading's words in lower case, with hyphens", page, m[1])
 			}
 		}
 	}
@@ -92,12 +92,12 @@ func TestMetricsPageNamesEveryMetricAndNoOther(t *testing.T) {
 	}
 	for m := range inCode {
 		if !strings.Contains(page, "| `"+m+"` |") {
-			t.Errorf("docs/reference/metrics.md does not say what %s means", m)
+			t.Errorf("docs/reference/metrics.md does not explain %s: add its row", m)
 		}
 	}
 	for m := range inPage {
 		if !inCode[m] {
-			t.Errorf("docs/reference/metrics.md names %s, which neither agent nor server has", m)
+			t.Errorf("docs/reference/metrics.md names %s, which neither agent nor server has: remove its row, or correct the name", m)
 		}
 	}
 }
@@ -109,7 +109,7 @@ func TestFilesThatPagesNameExist(t *testing.T) {
 	for _, page := range pages(t) {
 		for _, m := range file.FindAllStringSubmatch(textOf(t, page), -1) {
 			if _, err := os.Stat(filepath.Join(root, m[1])); err != nil {
-				t.Errorf("%s names %s, which does not exist", page, m[1])
+				t.Errorf("%s names %s, which does not exist: write where it is now", page, m[1])
 			}
 		}
 	}
@@ -117,8 +117,9 @@ func TestFilesThatPagesNameExist(t *testing.T) {
 
 func TestTheMapNamesWhatIsInTheCode(t *testing.T) {
 	t.Parallel()
-	declared := map[string]bool{}
-	eachGoFile(t, parser.SkipObjectResolution, func(_ string, _ *token.FileSet, file *ast.File) {
+	declared, files := map[string]bool{}, "\n"
+	eachGoFile(t, parser.SkipObjectResolution, func(name string, _ *token.FileSet, file *ast.File) {
+		files += "/" + name + "\n"
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch d := n.(type) {
 			case *ast.FuncDecl:
@@ -133,14 +134,23 @@ func TestTheMapNamesWhatIsInTheCode(t *testing.T) {
 			return true
 		})
 	})
+	// A file of Go in code quotes, with the end of its path or without.
+	file := regexp.MustCompile("`([a-z0-9_/]+\\.go)`")
+	for _, page := range []string{"ARCHITECTURE.md", "CONTRIBUTING.md"} {
+		for _, m := range file.FindAllStringSubmatch(textOf(t, page), -1) {
+			if !strings.Contains(files, "/"+m[1]+"\n") {
+				t.Errorf("%s names %s, and no path ends in it: write where it is now", page, m[1])
+			}
+		}
+	}
 	// A name with a package, a type or a variable in front, in code quotes.
 	qualified := regexp.MustCompile("`[A-Za-z]+(?:\\.[A-Za-z]+)*\\.([A-Za-z]+)`")
 	for _, m := range qualified.FindAllStringSubmatch(textOf(t, "ARCHITECTURE.md"), -1) {
 		switch m[1] {
-		case "go", "md", "yml": // a file
+		case "go", "md", "yml", "tsx": // a file
 		default:
 			if !declared[m[1]] {
-				t.Errorf("ARCHITECTURE.md names %s, which no code declares", m[0])
+				t.Errorf("ARCHITECTURE.md names %s, which no code declares: write what it is called now", m[0])
 			}
 		}
 	}
@@ -170,7 +180,7 @@ func TestEveryTestThatASecurityPageNamesExists(t *testing.T) {
 		}
 		for _, m := range named.FindAllStringSubmatch(textOf(t, page), -1) {
 			if n++; !strings.Contains(tests.String(), "func "+m[1]+"(t *testing.T)") {
-				t.Errorf("%s names %s, which does not exist", page, m[1])
+				t.Errorf("%s names %s, which does not exist: write what the test is called now", page, m[1])
 			}
 		}
 	}

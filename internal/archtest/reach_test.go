@@ -251,7 +251,8 @@ func TestARoomImportsOnlyTheRoomsItStandsOn(t *testing.T) {
 		for _, next := range imports {
 			path, ours := strings.CutPrefix(next, module+"/")
 			if ours && !slices.ContainsFunc(allowed, func(pattern string) bool { return covers(pattern, path) }) {
-				t.Errorf("%s must not import %s: %s stands on %v only", short(pkg), path, room, rooms()[room])
+				t.Errorf("%s must not import %s: %s may import %v only; pass a value or a small interface instead "+
+					"(ARCHITECTURE.md, Allowed imports)", short(pkg), path, room, rooms()[room])
 			}
 		}
 	}
@@ -266,7 +267,7 @@ func TestARoomReachesNoPackageThatIsBanned(t *testing.T) {
 				continue
 			}
 			if way, found := reach(imports, pkg, b.except)[b.pkg]; found {
-				t.Errorf("%s must not reach %s (it %s) but does so through %s", short(pkg), b.pkg, b.why, way)
+				t.Errorf("%s must not reach %s (it %s) but does so through %s: remove one import of that path", short(pkg), b.pkg, b.why, way)
 			}
 		}
 	}

@@ -48,7 +48,7 @@ func TestEveryClassOfFaultsHasATestThatExists(t *testing.T) {
 		}
 		for _, m := range named.FindAllStringSubmatch(textOf(t, page), -1) {
 			if !declared[m[1]] {
-				t.Errorf("%s names %s, which does not exist", page, m[1])
+				t.Errorf("%s names %s, which does not exist: write what the test is called now", page, m[1])
 			}
 		}
 	}
@@ -59,12 +59,12 @@ func TestEveryClassOfFaultsHasATestThatExists(t *testing.T) {
 			continue
 		}
 		if last := cells[len(cells)-1]; !named.MatchString(last) && !strings.Contains(line, "Cannot occur: ") {
-			t.Errorf("docs/security/classes.md: %q has no test, and does not say why it cannot occur", strings.TrimSpace(cells[0]))
+			t.Errorf("docs/security/classes.md: %q has no test: name one in the last cell, or write there \"Cannot occur: \" and the reason", strings.TrimSpace(cells[0]))
 		}
 	}
 	for _, id := range advisories() {
 		if !regexp.MustCompile(id + `\b`).MatchString(text) {
-			t.Errorf("docs/security/classes.md says nothing of %s", id)
+			t.Errorf("docs/security/classes.md does not name %s: add it to the row of its class", id)
 		}
 	}
 }
@@ -99,7 +99,7 @@ func TestEveryLinkOfAPageIsChecked(t *testing.T) {
 		}
 		for _, way := range forbidden {
 			if strings.Contains(text, way) {
-				t.Errorf("%s uses %s: texts of others could become a page or a script", name, way)
+				t.Errorf("%s uses %s, which could make a page or a script of texts of others: render text, and links by safeLink", name, way)
 			}
 		}
 	})

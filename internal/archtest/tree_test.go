@@ -94,7 +94,8 @@ func TestNoFileNamesAPlaceOnOneMachine(t *testing.T) {
 		}
 		for i, line := range bytes.Split(content, []byte("\n")) {
 			if found := place.Find(line); found != nil {
-				t.Errorf("%s:%d names %s, which is not there on other machines", name, i+1, bytes.TrimSpace(found))
+				t.Errorf("%s:%d names %s, which is not there on other machines: take the path from a flag, a variable of the environment "+
+					"or t.TempDir", name, i+1, bytes.TrimSpace(found))
 			}
 		}
 	})
@@ -106,7 +107,7 @@ func TestOneWordIsSpelledInOneWay(t *testing.T) {
 	other := "organ" + "isation"
 	eachFile(t, func(name string, content []byte) {
 		if strings.Contains(strings.ToLower(string(content)), other) {
-			t.Errorf("%s says %s: the API says organization", name, other)
+			t.Errorf("%s has %s: write organization, as the API does", name, other)
 		}
 	})
 }

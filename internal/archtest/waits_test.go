@@ -66,26 +66,26 @@ func TestEveryWaitHasASecondLookAndATestThatDropsItsEvent(t *testing.T) {
 			continue
 		}
 		if cells[2] == "" || strings.EqualFold(cells[2], "none") {
-			t.Errorf("the wait %q has no second look, and no reason why it needs none", cells[0])
+			t.Errorf("the wait %q has no second look: write how it is noticed without its event, or why it needs none", cells[0])
 		}
 		for named := range strings.SplitSeq(cells[4], ", ") {
 			if m := page.FindStringSubmatch(named); m != nil {
 				textOf(t, m[1]) // it fails where there is no such file
 			} else if m := quoted.FindStringSubmatch(named); m == nil || !tests[m[1]] {
-				t.Errorf("the wait %q names the test %s, which does not exist", cells[0], named)
+				t.Errorf("the wait %q names the test %s, which does not exist: write what it is called now", cells[0], named)
 			}
 		}
 		switch m := quoted.FindStringSubmatch(cells[3]); {
 		case cells[3] == "no":
 		case m == nil || !waits[m[1]]:
-			t.Errorf("the wait %q is counted as %s, which no constant names", cells[0], cells[3])
+			t.Errorf("the wait %q is counted as %s, which no constant names: write the value of the constant in code quotes, or no", cells[0], cells[3])
 		default:
 			counted[m[1]] = true
 		}
 	}
 	for name := range waits {
 		if !counted[name] {
-			t.Errorf("the page does not say which wait is counted as %s", name)
+			t.Errorf("no row of docs/reference/waits.md is counted as %s: add the row of this wait", name)
 		}
 	}
 	if rows < 30 {
