@@ -61,6 +61,7 @@ func TestEverythingAboutALargeApplicationIsAnswered(t *testing.T) {
 	c.settled(app, `"Synced"`)
 	all(t, c.w, app+"/manifests?live=true&", largeObjects)
 	all(t, c.w, app+"/diff?ignored=true&", 0)
+	c.w.must(c.w.admin, "PUT", "/settings", `{"auditRetentionDays":365,"commandRetentionDays":30,"badges":true}`)
 	everyRead(t, c.w, app)
 	if out := c.w.do(c.w.admin, "GET", app+"/manifests?cursor=%2FConfigMap%2F"+c.ns+"%2Fgone", ""); out.StatusCode != http.StatusConflict || !strings.Contains(out.text, "without cursor") {
 		t.Errorf("a cursor that leads nowhere: %.300s", out)

@@ -20,7 +20,7 @@ test("somebody finds applications, and refreshes what they have selected", async
   await expect(selection).toContainText("1 application selected");
   await selection.getByRole("button", { name: "Refresh", exact: true }).click();
   const dialog = page.getByRole("dialog");
-  await expect(dialog).toContainText("This is done with 1 application.");
+  await expect(dialog).toContainText("Applies to 1 application.");
   await expectAccessible(page);
   await dialog.getByLabel("Reason").fill("a look at the list");
   await dialog.getByRole("button", { name: "Refresh 1 application" }).click();

@@ -56,7 +56,7 @@ test("all that match but one are synced, and the job is stopped in the middle", 
   await expect(selection).toContainText("4 applications selected");
   await selection.getByRole("button", { name: "Sync", exact: true }).click();
   const dialog = page.getByRole("dialog");
-  await expect(dialog).toContainText("This is done with 4 applications.");
+  await expect(dialog).toContainText("Applies to 4 applications.");
   await expect(dialog).not.toContainText(left);
   await dialog.getByLabel("At a time").fill("1");
   await dialog.getByLabel("Reason").fill(unique);
