@@ -77,7 +77,7 @@ test("who sees one organization is told that there may be more elsewhere", async
   await expect(page.getByText("user_view for the whole account")).toBeVisible();
 
   await page.goto("/access?tab=groups");
-  await expect(page.getByRole("heading", { name: "No groups that you may see" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "No groups that you may view" })).toBeVisible();
   await expect(page.getByText(`group_view in org.${name} only`)).toBeVisible();
 
   await page.goto("/");

@@ -38,7 +38,7 @@ export function NotFound() {
     <Page title="Page not found">
       <Empty
         filtered
-        title="Page not found"
+        title="Nothing is at this address"
         action={
           <>
             <Button asChild look="primary">
