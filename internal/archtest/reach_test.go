@@ -46,7 +46,7 @@ func rooms() map[string][]string {
 		"internal/engine/fit":     {api, object},
 		"internal/engine/prepare": {api, object, diff, plan, "internal/engine/decide"},
 
-		"internal/source":   {api, "internal/git"},
+		"internal/source":   {api, "internal/git", "internal/outward"},
 		"internal/git":      {api, redact},
 		"internal/gitserve": {api},
 		"internal/webhook":  {api},

@@ -54,6 +54,32 @@ func Reason(err error, own ...error) string {
 	return "what answers there is not what was expected: check the address"
 }
 
+// IsTLS reports whether an attempt ended while a secure connection was made.
+func IsTLS(err error) bool { return ofTLS(err) != "" }
+
+// IsTimeout reports whether an attempt took too long.
+func IsTimeout(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || os.IsTimeout(err) || timeout(err)
+}
+
+// timeout finds a timeout in an error that is wrapped.
+func timeout(err error) bool {
+	var t net.Error
+	return errors.As(err, &t) && t.Timeout()
+}
+
+// IsBroken reports whether a connection was refused, or ended before there was an answer.
+func IsBroken(err error) bool {
+	for _, known := range []error{
+		syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ECONNRESET, syscall.EPIPE, io.EOF, io.ErrUnexpectedEOF,
+	} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}
+
 func ofTLS(err error) string {
 	var (
 		authority x509.UnknownAuthorityError

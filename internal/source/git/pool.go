@@ -3,7 +3,6 @@ package gitsource
 import (
 	"context"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -16,8 +15,6 @@ import (
 // Defaults of PoolOptions.
 const (
 	DefaultInterval = time.Minute
-	maxBackoff      = 5 * time.Minute
-	firstBackoff    = 5 * time.Second
 	wakesAtOnce     = 16
 )
 
@@ -166,18 +163,4 @@ func (p *Pool) all() []*Repo {
 		out = append(out, r)
 	}
 	return out
-}
-
-// jitter spreads d by ±10 %, so that repositories are not all read simultaneously.
-func jitter(d time.Duration) time.Duration {
-	return time.Duration(float64(d) * (0.9 + 0.2*rand.Float64()))
-}
-
-// backoff is how long to leave a repository alone after its nth failure in a row.
-func backoff(n int) time.Duration {
-	d := firstBackoff
-	for range min(n-1, 10) {
-		d = min(2*d, maxBackoff)
-	}
-	return jitter(d)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/internal/git"
+	"github.com/slipway-gitops/slipway/internal/source/pace"
 )
 
 func (r *Repo) lock(ctx context.Context) error {
@@ -24,15 +25,7 @@ func (r *Repo) unlock() { <-r.turn }
 
 // held returns the kept error while a failing repository is left alone. The lock is held.
 func (r *Repo) held(asked time.Time, fresh bool) error {
-	switch {
-	case r.tries.ended.After(asked): // another caller tried since
-		return r.tries.err
-	case fresh && asked.Sub(r.tries.ended) >= r.pool.opts.Fresh:
-		return nil
-	case asked.Before(r.tries.retry):
-		return r.tries.err
-	}
-	return nil
+	return r.tries.Held(asked, fresh, r.pool.opts.Fresh)
 }
 
 // record notes how an attempt went. An attempt that the asker gave up says nothing about the repository.
@@ -40,17 +33,13 @@ func (r *Repo) record(ctx context.Context, err error) {
 	if err != nil && ctx.Err() != nil {
 		return
 	}
-	now := time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err == nil {
-		r.tries = tries{ended: now}
+	if r.tries = r.tries.After(err, time.Now()); err == nil {
 		return
 	}
-	failed := r.tries.failed + 1
-	r.tries = tries{err: err, failed: failed, ended: now, retry: now.Add(backoff(failed))}
-	r.pool.log.Warn("repository failed", slog.String("repo", r.URL()), slog.Int("failures", failed),
-		slog.Time("retry", r.tries.retry), slog.Any("err", err))
+	r.pool.log.Warn("repository failed", slog.String("repo", r.URL()), slog.Int("failures", r.tries.Failed),
+		slog.Time("retry", r.tries.Retry), slog.Any("err", err))
 }
 
 // refresh lists the references of the remote, unless another caller began to do so after asked. Calls that come together
@@ -242,7 +231,7 @@ func (r *Repo) notify(ctx context.Context) {
 
 // changed compares what followers got with what holds now. The lock is held.
 func (r *Repo) changed() map[Revision]string {
-	stale := r.tries.err != nil && time.Since(r.listed) > r.pool.opts.Stale
+	stale := r.tries.Err != nil && time.Since(r.listed) > r.pool.opts.Stale
 	out := map[Revision]string{}
 	for rev := range r.follows {
 		if !moves(rev) {
@@ -250,7 +239,7 @@ func (r *Repo) changed() map[Revision]string {
 		}
 		var state string
 		if stale {
-			state = "!" + r.tries.err.Error()
+			state = "!" + r.tries.Err.Error()
 		} else if r.listed.IsZero() {
 			continue
 		} else if res, err := r.refs.Resolve(rev.Name, rev.TagPrefix); err != nil {
@@ -290,8 +279,8 @@ func (r *Repo) due() (time.Time, bool) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.next.Before(r.tries.retry) {
-		return r.tries.retry, !r.polling
+	if r.next.Before(r.tries.Retry) {
+		return r.tries.Retry, !r.polling
 	}
 	return r.next, !r.polling
 }
@@ -309,7 +298,7 @@ func (r *Repo) poll(ctx context.Context) {
 	err := r.refresh(ctx, time.Now(), false, false)
 	r.notify(ctx)
 	r.mu.Lock()
-	r.next = time.Now().Add(jitter(r.pool.opts.Interval))
+	r.next = time.Now().Add(pace.Jitter(r.pool.opts.Interval))
 	r.polling = false
 	tidy := r.dropped && err == nil
 	keep := r.needed()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/internal/git"
+	"github.com/slipway-gitops/slipway/internal/source/pace"
 )
 
 const (
@@ -38,20 +39,12 @@ type Repo struct {
 	follows map[Revision]int
 	told    map[Revision]string // what the followers know: a commit, or "!" and an error
 	missing map[string]missed
-	tries   tries     // to reach the remote
-	next    time.Time // when to look again
+	tries   pace.Tries // to reach the remote
+	next    time.Time  // when to look again
 	polling bool
 	dropped bool              // a revision is no longer followed
 	opened  map[string]opened // by commit
 	damaged bool              // the mirror lacks objects that it must have
-}
-
-// tries is how the attempts to reach the remote went.
-type tries struct {
-	err    error     // of the last one; nil after a good one
-	failed int       // in a row
-	ended  time.Time // when the last one ended
-	retry  time.Time // none before, but on request
 }
 
 type missed struct {
@@ -78,7 +71,7 @@ func (r *Repo) Scope() string { return r.mirror.Scope() }
 func (r *Repo) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.tries.err
+	return r.tries.Err
 }
 
 // Follow keeps an eye on a revision until the returned function is called. Pool.Run looks at it, Changed reports it.
@@ -86,7 +79,7 @@ func (r *Repo) Follow(rev Revision) (unfollow func()) {
 	r.mu.Lock()
 	r.follows[rev]++
 	if r.next.IsZero() {
-		r.next = time.Now().Add(jitter(r.pool.opts.Interval))
+		r.next = time.Now().Add(pace.Jitter(r.pool.opts.Interval))
 	}
 	r.mu.Unlock()
 	r.pool.poke()
@@ -159,7 +152,7 @@ func (r *Repo) known(rev Revision, now time.Time) (git.Resolved, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	// After a failure every follower is notified, not only the caller: else an error would come and go with what asks next.
-	if r.tries.err != nil || r.listed.IsZero() || now.Sub(r.listed) > r.pool.opts.Stale {
+	if r.tries.Err != nil || r.listed.IsZero() || now.Sub(r.listed) > r.pool.opts.Stale {
 		return git.Resolved{}, false
 	}
 	res, err := r.refs.Resolve(rev.Name, rev.TagPrefix)

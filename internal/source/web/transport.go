@@ -1,0 +1,63 @@
+package web
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"golang.org/x/net/http/httpproxy"
+
+	"github.com/slipway-gitops/slipway/internal/outward"
+)
+
+// headerTime bounds how long a server may take until it begins to answer.
+const headerTime = 30 * time.Second
+
+// transport connects as an access describes it. At home its authorities replace those of the system, elsewhere they are added.
+// With secret, the client certificate is shown.
+func transport(policy *outward.Policy, a Access, home, secret bool) (*http.Transport, error) {
+	out := policy.Transport()
+	out.ResponseHeaderTimeout = headerTime
+	// Archives are what they are; a caller that asks for a compressed text unpacks it.
+	out.DisableCompression = true
+	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: a.Insecure} //nolint:gosec // on the user's word
+	if len(a.CA) > 0 {
+		config.RootCAs = x509.NewCertPool()
+		if system, err := x509.SystemCertPool(); err == nil && !home {
+			config.RootCAs = system
+		}
+		if !config.RootCAs.AppendCertsFromPEM(a.CA) {
+			return nil, errors.New("the certificate authorities of the host hold no certificate: write them in PEM")
+		}
+	}
+	if len(a.ClientCert) > 0 && secret {
+		pair, err := tls.X509KeyPair(a.ClientCert, a.ClientKey)
+		if err != nil { // its text may quote what it read
+			return nil, errors.New("read client certificate: certificate and key do not fit, or are no PEM")
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	out.TLSClientConfig = config
+	out.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
+		if resp.StatusCode != http.StatusOK {
+			return refusedByProxy{resp.StatusCode}
+		}
+		return nil
+	}
+	if a.Proxy == "" {
+		return out, nil
+	}
+	choose := (&httpproxy.Config{HTTPProxy: a.Proxy, HTTPSProxy: a.Proxy, NoProxy: a.NoProxy}).ProxyFunc()
+	out.Proxy = func(r *http.Request) (*url.URL, error) {
+		to, err := choose(r.URL)
+		if err != nil || to == nil {
+			return nil, err
+		}
+		return to, policy.Check(r.URL.Hostname()) // a proxy resolves names itself: the host is judged as it is written
+	}
+	return out, nil
+}
