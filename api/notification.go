@@ -130,7 +130,7 @@ type NotificationDelivery struct {
 	Scope    Scope             `json:"scope" doc:"Scope of the rule"`
 	Channel  string            `json:"channel" doc:"Id of the channel" example:"org.acme.slack"`
 	State    string            `json:"state" doc:"Waiting, Sent, Dead or Quiet" example:"Sent"`
-	Event    NotificationEvent `json:"event" doc:"Type of the event"`
+	Event    NotificationEvent `json:"event" doc:"The event that it reports"`
 	Title    string            `json:"title" doc:"First line"`
 	Text     string            `json:"text" doc:"Text"`
 	Attempts int64             `json:"attempts" doc:"Number of attempts"`

@@ -8,7 +8,7 @@ type SyncPlan struct {
 	Revisions []string `json:"revisions" doc:"Revisions to deploy, one for each source"`
 	// Digest is what to confirm.
 	Digest string      `json:"digest,omitempty" doc:"Digest of the deletions, to confirm them; missing if nothing would be deleted" example:"5f2b7c0d9a1e4f36"`
-	Phases []PlanPhase `json:"phases" doc:"Steps in order: only those that change something, or are omitted for a reason"`
+	Phases []PlanPhase `json:"phases" doc:"Steps in order: only those that change an object, or keep one for a reason"`
 	Counts PlanCounts  `json:"counts" doc:"Number of objects by result"`
 	Guard  PlanGuard   `json:"guard" doc:"Decision of the deletion guard"`
 	// Windows are those of now; a sync that waits is asked about again when it begins.

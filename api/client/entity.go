@@ -117,8 +117,8 @@ func All[T any](options api.ListOptions, page func(api.ListOptions) (api.Page[T]
 }
 
 // all gives all pages that a filter leaves; options are those in it.
-func all[F, T any](ctx context.Context, filter *F, options *api.ListOptions, page func(context.Context,
-	F) (api.Page[T], error),
+func all[F, T any](ctx context.Context, filter *F, options *api.ListOptions,
+	page func(context.Context, F) (api.Page[T], error),
 ) ([]T, error) {
 	return All(*options, func(o api.ListOptions) (api.Page[T], error) {
 		*options = o

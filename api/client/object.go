@@ -50,8 +50,7 @@ func (o Objects) Update(ctx context.Context, t api.Target, in api.ObjectWrite, d
 
 func (o Objects) update(ctx context.Context, t api.Target, in any, dryRun bool) (api.Command, error) {
 	return o.c.command(ctx, call{
-		method: http.MethodPut, path: at("agents", t.Agent, o.many, t.Namespace, t.Name),
-		query: dry(dryRun), body: in,
+		method: http.MethodPut, path: at("agents", t.Agent, o.many, t.Namespace, t.Name), query: dry(dryRun), body: in,
 	}, nil)
 }
 

@@ -133,8 +133,7 @@ func newMetrics(a *Agent) *metrics {
 func (m *metrics) begin() {
 	m.turns.WithLabelValues("ok")
 	for _, stage := range []engine.Stage{
-		engine.StagePermit, engine.StageFetch, engine.StageRender, engine.StageLive,
-		engine.StageCompare, engine.StageApply,
+		engine.StagePermit, engine.StageFetch, engine.StageRender, engine.StageLive, engine.StageCompare, engine.StageApply,
 	} {
 		m.stages.WithLabelValues(string(stage))
 		if stage != engine.StageApply { // what fails there is the operation's
@@ -142,8 +141,7 @@ func (m *metrics) begin() {
 		}
 	}
 	for _, phase := range []v1alpha1.OperationPhase{
-		v1alpha1.OperationRunning, v1alpha1.OperationSucceeded, v1alpha1.OperationFailed,
-		v1alpha1.OperationError,
+		v1alpha1.OperationRunning, v1alpha1.OperationSucceeded, v1alpha1.OperationFailed, v1alpha1.OperationError,
 	} {
 		m.syncs.WithLabelValues(string(phase))
 	}
@@ -188,8 +186,7 @@ func (m *metrics) Batch(items int, took time.Duration, refused agentapi.Code) {
 	if refused != "" {
 		result = labelOther
 		for _, code := range []agentapi.Code{
-			agentapi.CodeMalformed, agentapi.CodeTooLarge, agentapi.CodeFenced, agentapi.CodeStale,
-			agentapi.CodeRevoked,
+			agentapi.CodeMalformed, agentapi.CodeTooLarge, agentapi.CodeFenced, agentapi.CodeStale, agentapi.CodeRevoked,
 		} {
 			if refused == code {
 				result = string(code)

@@ -165,8 +165,7 @@ func (a *turner) reportDeletion(ctx context.Context, log *slog.Logger, app *v1al
 	next := app.Status
 	if cause != nil {
 		fresh = append(fresh, v1alpha1.ApplicationCondition{
-			Type:    v1alpha1.ConditionDeletionError,
-			Message: object.Middle(cause.Error(), report.MaxCondition),
+			Type: v1alpha1.ConditionDeletionError, Message: object.Middle(cause.Error(), report.MaxCondition),
 		})
 		next.Resources = asking(next.Resources, cause)
 	}

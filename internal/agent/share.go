@@ -22,8 +22,7 @@ import (
 // leader is this agent as one that leads.
 func (c *Config) leader() *shard.Leader {
 	return &shard.Leader{
-		REST: c.REST, Namespace: c.Namespace, Identity: c.Identity, Labels: c.leaseLabels(),
-		Times: shard.TimesOf(c.LeaseDuration), Log: c.Log,
+		REST: c.REST, Namespace: c.Namespace, Identity: c.Identity, Labels: c.leaseLabels(), Times: shard.TimesOf(c.LeaseDuration), Log: c.Log,
 	}
 }
 

@@ -57,8 +57,7 @@ func (t *traces) reconciled(ctx context.Context, span *trace.Span, start time.Ti
 		return
 	}
 	for _, stage := range []engine.Stage{
-		engine.StagePermit, engine.StageFetch, engine.StageRender, engine.StageLive,
-		engine.StageCompare, engine.StageApply,
+		engine.StagePermit, engine.StageFetch, engine.StageRender, engine.StageLive, engine.StageCompare, engine.StageApply,
 	} {
 		if took := res.Times[stage]; took > 0 {
 			t.Past(ctx, string(stage), start, start.Add(took))
@@ -113,8 +112,8 @@ func (t *traces) of(key agentapi.Key) string {
 }
 
 // commands has commands carried out in the trace of the request, and turns that follow from them too.
-func (t *traces) commands(run map[agentapi.Kind]link.Executor, ask func(registry.Name, registry.Ask,
-	bool),
+func (t *traces) commands(run map[agentapi.Kind]link.Executor,
+	ask func(registry.Name, registry.Ask, bool),
 ) map[agentapi.Kind]link.Executor {
 	if t == nil {
 		return run

@@ -30,15 +30,13 @@ func Candidates(app *v1alpha1.Application) []v1alpha1.ResourceStatus {
 		for _, r := range op.SyncResult.Resources {
 			if r.HookType != "" && r.HookPhase != v1alpha1.OperationSucceeded && r.HookPhase != "" {
 				add(&unwell, v1alpha1.ResourceStatus{
-					Group: r.Group, Version: r.Version, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name,
-					Hook: true,
+					Group: r.Group, Version: r.Version, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Hook: true,
 				}, maxUnwell)
 			}
 		}
 	}
 	for _, health := range []v1alpha1.HealthStatusCode{
-		v1alpha1.HealthDegraded, v1alpha1.HealthUnknown, v1alpha1.HealthProgressing,
-		v1alpha1.HealthSuspended, "",
+		v1alpha1.HealthDegraded, v1alpha1.HealthUnknown, v1alpha1.HealthProgressing, v1alpha1.HealthSuspended, "",
 	} {
 		for _, r := range app.Status.Resources {
 			is := v1alpha1.HealthStatusCode("")

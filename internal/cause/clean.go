@@ -43,8 +43,7 @@ func clean(f *api.Finding) {
 
 func cleanName(n api.ObjectName) api.ObjectName {
 	return api.ObjectName{
-		Group: Say(n.Group, maxName), Kind: Say(n.Kind, maxName), Namespace: Say(n.Namespace, maxName),
-		Name: Say(n.Name, maxName),
+		Group: Say(n.Group, maxName), Kind: Say(n.Kind, maxName), Namespace: Say(n.Namespace, maxName), Name: Say(n.Name, maxName),
 	}
 }
 

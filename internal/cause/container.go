@@ -116,8 +116,7 @@ var (
 func absent(message string) string {
 	if m := absentPattern.FindStringSubmatch(message); m != nil {
 		kind := map[string]string{
-			"secret": "Secret", "configmap": "ConfigMap", "persistentvolumeclaim": "PersistentVolumeClaim",
-			"serviceaccount": "ServiceAccount",
+			"secret": "Secret", "configmap": "ConfigMap", "persistentvolumeclaim": "PersistentVolumeClaim", "serviceaccount": "ServiceAccount",
 		}[strings.ToLower(m[1])]
 		return kind + " " + m[2] + " does not exist"
 	}

@@ -88,8 +88,7 @@ func denials() []denial {
 		}},
 		{policyPattern, func(m []string) Denial {
 			return Denial{
-				Admission, "the ValidatingAdmissionPolicy " + m[1] + " refused it: " + m[2],
-				"commit what the policy asks for, or have it changed",
+				Admission, "the ValidatingAdmissionPolicy " + m[1] + " refused it: " + m[2], "commit what the policy asks for, or have it changed",
 			}
 		}},
 		{accountPattern, func(m []string) Denial {

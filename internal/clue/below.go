@@ -228,8 +228,7 @@ func (r *reader) endpoints(ctx context.Context, key object.Key, obj map[string]a
 		return out
 	}
 	pods, err := r.cluster.List(ctx, Query{
-		GroupVersionResource: core("pods"), Namespace: key.Namespace,
-		Labels: strings.Join(sel, ","), Limit: maxPods,
+		GroupVersionResource: core("pods"), Namespace: key.Namespace, Labels: strings.Join(sel, ","), Limit: maxPods,
 	})
 	if err != nil {
 		r.lack(fmt.Sprintf("could not list pods in namespace %s: %v", key.Namespace, err))

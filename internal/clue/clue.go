@@ -167,8 +167,7 @@ func (r *reader) grow(ctx context.Context, key object.Key, obj map[string]any, l
 	case object.Kind{Group: "apps", Kind: "Deployment"}, object.Kind{Group: "argoproj.io", Kind: "Rollout"}:
 		r.replicaSets(ctx, b)
 	case object.Kind{Group: "apps", Kind: "ReplicaSet"}, object.Kind{
-		Group: "apps",
-		Kind:  "StatefulSet",
+		Group: "apps", Kind: "StatefulSet",
 	}, object.Kind{Group: "apps", Kind: "DaemonSet"},
 		object.Kind{Group: "batch", Kind: "Job"}, object.Kind{Kind: "ReplicationController"}:
 		r.pods(ctx, b)
@@ -210,8 +209,7 @@ func (r *reader) events(ctx context.Context, key object.Key, obj map[string]any)
 	uid := object.Text(object.Dict(obj, "metadata"), "uid")
 	var out []cause.Event
 	for _, e := range r.list(ctx, Query{
-		GroupVersionResource: core("events"), Namespace: namespace,
-		Fields: "involvedObject.uid=" + uid, Limit: maxEvents,
+		GroupVersionResource: core("events"), Namespace: namespace, Fields: "involvedObject.uid=" + uid, Limit: maxEvents,
 	}) {
 		out = append(out, cause.EventOf(e))
 	}

@@ -173,7 +173,18 @@ func replace(old, by, in any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return two(func(o, t string) string { return strings.ReplaceAll(t, o, s) })(old, in)
+	o, err := text(old)
+	if err != nil {
+		return "", err
+	}
+	t, err := text(in)
+	if err != nil {
+		return "", err
+	}
+	if len(t)+strings.Count(t, o)*(len(s)-len(o)) > maxText { // before it is made
+		return "", errTooLong
+	}
+	return strings.ReplaceAll(t, o, s), nil
 }
 
 // trunc is the first n bytes of a text, or with a negative n the last ones.
@@ -200,6 +211,7 @@ func join(sep any, list any) (string, error) {
 		return "", err
 	}
 	var parts []string
+	length := 0
 	switch list := list.(type) {
 	case []string:
 		parts = list
@@ -218,7 +230,12 @@ func join(sep any, list any) (string, error) {
 	default:
 		return "", fmt.Errorf("a %T is no list", list)
 	}
-	return short(strings.Join(parts, by))
+	for _, part := range parts {
+		if length += len(part) + len(by); length > maxText+len(by) { // before it is made
+			return "", errTooLong
+		}
+	}
+	return strings.Join(parts, by), nil
 }
 
 func empty(v any) bool {

@@ -282,8 +282,7 @@ func (c *comparison) settleByTrial(ctx context.Context, w wantedObject, rec live
 // how is how the object of a manifest is written by an operation that says nothing else.
 func (t *turn) how(w wantedObject) apply.How {
 	how := apply.How{
-		App:     object.AppOptions(decide.Options(t.app)),
-		Manager: t.app.Annotations[v1alpha1.AnnotationClientSideApplyMigrationManager],
+		App: object.AppOptions(decide.Options(t.app)), Manager: t.app.Annotations[v1alpha1.AnnotationClientSideApplyMigrationManager],
 	}
 	if w.options != nil {
 		how.Own = *w.options

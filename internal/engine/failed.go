@@ -102,8 +102,7 @@ func (in *inputs) judgeFailed(ctx context.Context, res *Result) {
 	res.Health = health.Result{Status: health.Healthy}
 	for _, rec := range in.target.Live.Owned(in.instance) {
 		of := state{
-			key: rec.Key, assessed: rec.Assessed, health: rec.Health,
-			unjudged: rec.IgnoreHealth || rec.Hook || rec.Owned || in.outside(rec.Key),
+			key: rec.Key, assessed: rec.Assessed, health: rec.Health, unjudged: rec.IgnoreHealth || rec.Hook || rec.Owned || in.outside(rec.Key),
 		}
 		if in.counts(of) && health.Worse(rec.Health.Sum(), res.Health.Status) {
 			res.Health = health.Result{Status: rec.Health.Sum()}

@@ -131,8 +131,7 @@ func (c *comparison) guardView(ctx context.Context, d decide.Decision) GuardView
 	judged := decide.Guard(change, d)
 	c.warnBudget(judged)
 	out := GuardView{
-		Held: judged.Held, Budget: change.Gates.Budget.String(), Whose: change.Gates.Whose,
-		Deletions: len(deletions), Total: total,
+		Held: judged.Held, Budget: change.Gates.Budget.String(), Whose: change.Gates.Whose, Deletions: len(deletions), Total: total,
 	}
 	if len(deletions) > 0 {
 		out.Digest = plan.Digest(deletions)

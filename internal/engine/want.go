@@ -38,8 +38,7 @@ func (in *inputs) prepare(ctx context.Context, objects []object.Manifest, m *wan
 		m.options = append(m.options, p.Misread...)
 		if p.Hook.Is {
 			m.hooks = append(m.hooks, wantedHook{
-				key: p.Key, prefix: p.Prefix, version: p.Version, Hook: p.Hook, options: p.Options,
-				at: i, barred: barred,
+				key: p.Key, prefix: p.Prefix, version: p.Version, Hook: p.Hook, options: p.Options, at: i, barred: barred,
 			})
 			hooks = append(hooks, p.Manifest)
 			continue

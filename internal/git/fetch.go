@@ -214,10 +214,7 @@ func (m *Mirror) Maintain(ctx context.Context) error {
 
 func repackConfig() [][2]string {
 	return [][2]string{
-		{"pack.threads", "1"},
-		{"pack.windowMemory", "64m"},
-		{"repack.writeBitmaps", "false"},
-		{"repack.updateServerInfo", "false"},
+		{"pack.threads", "1"}, {"pack.windowMemory", "64m"}, {"repack.writeBitmaps", "false"}, {"repack.updateServerInfo", "false"},
 	}
 }
 

@@ -87,8 +87,7 @@ func (c *Client) pinHost(ctx context.Context, r Remote, u *url.URL, standard map
 		return nil, context.Cause(ctx)
 	case err != nil && !proxied:
 		return nil, &Error{
-			Kind: ErrUnreachable, URL: r.URL, Detail: "could not resolve host",
-			Hint: "check the address, the network and the proxy", cause: err,
+			Kind: ErrUnreachable, URL: r.URL, Detail: "could not resolve host", Hint: "check the address, the network and the proxy", cause: err,
 		}
 	case err != nil:
 		found = []netip.Addr{netip.MustParseAddr(nowhere)}

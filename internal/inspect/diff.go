@@ -1,5 +1,5 @@
 // Package inspect makes what people are shown of an Application's objects: differences per field with manager and
-// time, the tree of objects, and manifests, with secrets masked. It is pure: any user who reaches the cluster reads the objects.
+// time, the tree of objects, and manifests, with secrets masked. It is pure: its caller reads the objects.
 package inspect
 
 import (

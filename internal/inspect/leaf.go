@@ -139,8 +139,7 @@ func (l *Leaf) workload(obj map[string]any) {
 		n.Pod, n.Images = podOf(obj), imagesOf(spec)
 		l.pods = labelsOf(object.Dict(obj, "metadata"), "labels")
 	case object.Kind{Group: "apps", Kind: "Deployment"}, object.Kind{
-		Group: "apps",
-		Kind:  "ReplicaSet",
+		Group: "apps", Kind: "ReplicaSet",
 	}, object.Kind{Group: "argoproj.io", Kind: "Rollout"},
 		object.Kind{Group: "apps", Kind: "StatefulSet"}, object.Kind{Kind: "ReplicationController"}:
 		desired, said := object.Number(spec, "replicas")

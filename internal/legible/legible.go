@@ -67,18 +67,19 @@ func Text(s string, limit int) string {
 	return Cut(s, limit)
 }
 
-// Cut shortens a text to limit bytes, between characters, and says so by an ellipsis.
+// Cut shortens a text to limit bytes, between characters, and says so by an ellipsis. Bytes that are no UTF-8 are left out.
 func Cut(s string, limit int) string {
 	const ellipsis = "…"
-	if len(s) <= limit {
+	if s = strings.ToValidUTF8(s, ""); len(s) <= limit {
 		return s
 	}
 	return Prefix(s, limit-len(ellipsis)) + ellipsis
 }
 
-// Prefix is the beginning of a text, of at most limit bytes and of whole characters.
+// Prefix is the beginning of a text, of at most limit bytes and of whole characters. Bytes that are no UTF-8 are left out: neither
+// a database nor a trace takes them.
 func Prefix(s string, limit int) string {
-	if len(s) <= limit {
+	if s = strings.ToValidUTF8(s, ""); len(s) <= limit {
 		return s
 	}
 	at := max(0, limit)

@@ -57,6 +57,24 @@ func TestATextIsMadeLegibleAndKeepsItsLines(t *testing.T) {
 	}
 }
 
+func TestWhatIsCutIsValidAndWithinItsLimit(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ text, cut, prefix string }{
+		{"short", "short", "short"},
+		{"exactly ten", "exactly…", "exactly te"},
+		{"über über", "über …", "über übe"},
+		{"a\xffb", "ab", "ab"},
+		{"a\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80", "a", "a"},
+	} {
+		if got := legible.Cut(test.text, 10); got != test.cut {
+			t.Errorf("Cut of %q is %q, want %q", test.text, got, test.cut)
+		}
+		if got := legible.Prefix(test.text, 10); got != test.prefix {
+			t.Errorf("Prefix of %q is %q, want %q", test.text, got, test.prefix)
+		}
+	}
+}
+
 func TestJSONIsMadeLegible(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

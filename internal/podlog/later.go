@@ -37,8 +37,7 @@ type run struct {
 func begun(pod *corev1.Pod) []run {
 	var out []run
 	for _, list := range [][]corev1.ContainerStatus{
-		pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses,
-		pod.Status.EphemeralContainerStatuses,
+		pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses, pod.Status.EphemeralContainerStatuses,
 	} {
 		for i := range list {
 			if s := &list[i]; s.State.Running != nil || s.State.Terminated != nil {

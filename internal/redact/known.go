@@ -75,8 +75,7 @@ func NewKnown(values ...string) *Known {
 		return nil
 	}
 	return &Known{
-		sure: replacerOf(sure), body: replacerOf(body), names: anyOf(names, `()(%)`),
-		words: anyOf(words, `(["'`+"`"+`])(%)["'`+"`"+`]`),
+		sure: replacerOf(sure), body: replacerOf(body), names: anyOf(names, `()(%)`), words: anyOf(words, `(["'`+"`"+`])(%)["'`+"`"+`]`),
 	}
 }
 

@@ -105,8 +105,7 @@ func (m *metrics) begin() {
 		m.commandTime.WithLabelValues(nature.String())
 	}
 	for _, status := range []agentapi.Status{
-		agentapi.StatusDone, agentapi.StatusFailed, agentapi.StatusRefused, agentapi.StatusExpired,
-		agentapi.StatusUnknown,
+		agentapi.StatusDone, agentapi.StatusFailed, agentapi.StatusRefused, agentapi.StatusExpired, agentapi.StatusUnknown,
 	} {
 		m.commands.WithLabelValues(string(agentapi.KindSync), string(status))
 	}

@@ -197,8 +197,7 @@ func (s *Server) serve(secure *tls.Config, key ed25519.PrivateKey) error {
 		},
 		Users: s.store.Users, Groups: s.store.Groups, ServiceAccounts: s.store.ServiceAccounts,
 		Organizations: homes[api.Organization]{s.store.Organizations, s.gateway, s.publish}, Projects: homes[api.Project]{
-			s.store.Projects,
-			s.gateway, s.publish,
+			s.store.Projects, s.gateway, s.publish,
 		},
 		Roles: s.store.Roles, ResourceGroups: s.store.ResourceGroups, Bindings: s.store.Bindings,
 		AgentList: heardAgents{s.store.Agents.Entities, s.gateway},

@@ -45,8 +45,7 @@ func (s *Server) removeOnce(ctx context.Context) error {
 	}
 	if due.IsZero() {
 		return later{
-			doubted,
-			fmt.Sprintf("when the last cleanup was is not known, so nothing is removed for %s; correct the clock if it is wrong", doubted),
+			doubted, fmt.Sprintf("when the last cleanup was is not known, so nothing is removed for %s; correct the clock if it is wrong", doubted),
 		}
 	}
 	if late := s.cfg.Now().Sub(due); late > longAway {

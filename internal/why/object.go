@@ -293,7 +293,7 @@ func (t *teller) warnings() {
 		}
 		r := Reason{
 			Code: Warned, What: "warning: " + string(c.Type), Why: c.Message, Since: timeOf(c.LastTransitionTime),
-			Next: "follow the message; nothing waits for it",
+			Next: "act on the message; nothing waits for it",
 		}
 		switch {
 		case slices.Contains(told, c.Type):

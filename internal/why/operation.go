@@ -214,8 +214,7 @@ func Window(f Facts) *api.WhyWindow {
 func windowsOf(rules *project.Rules, app *v1alpha1.Application) project.Windows {
 	dest := app.Spec.Destination
 	return rules.Windows(project.AppFacts{
-		Name: app.Name, Namespace: dest.Namespace,
-		Cluster: project.Cluster{Server: server(dest), Name: clusterName(dest)},
+		Name: app.Name, Namespace: dest.Namespace, Cluster: project.Cluster{Server: server(dest), Name: clusterName(dest)},
 	})
 }
 

@@ -209,7 +209,7 @@ func (t *teller) deletion() {
 	wrong := t.conditions(v1alpha1.ConditionDeletionError)
 	switch {
 	case len(wrong) > 0:
-		r.Why, r.Next = wrong[0].Message, "follow the message; "+t.command("get")+" shows what is left"
+		r.Why, r.Next = wrong[0].Message, "act on the message; "+t.command("get")+" shows what is left"
 		if strings.Contains(wrong[0].Message, confirming) {
 			r.Next = t.instead("application."+api.WhyConfirm, t.command("confirm")+" lets it go on")
 			r.Actions = confirmation(wrong[0].Message)

@@ -53,8 +53,7 @@ type Config struct {
 // NewArgoCD has an Argo CD work on the Applications.
 func NewArgoCD(c Config) *ArgoCD {
 	return &ArgoCD{
-		Config: c, asked: map[registry.Name]time.Time{}, leaving: map[registry.Name]*v1alpha1.Application{},
-		deployed: newStatusObjects(),
+		Config: c, asked: map[registry.Name]time.Time{}, leaving: map[registry.Name]*v1alpha1.Application{}, deployed: newStatusObjects(),
 	}
 }
 
@@ -176,8 +175,7 @@ func (d *ArgoCD) Health() agentapi.Component {
 // Refine says what Argo CD, or the agent beside it, cannot do.
 func (d *ArgoCD) Refine(run map[agentapi.Kind]link.Executor) {
 	for kind, beside := range map[agentapi.Kind]func(any, error, string) (any, error){
-		agentapi.KindDiff:    diffBeside,
-		agentapi.KindPreview: previewBeside,
+		agentapi.KindDiff: diffBeside, agentapi.KindPreview: previewBeside,
 	} {
 		plain := run[kind]
 		run[kind] = func(ctx context.Context, cmd agentapi.Command) (any, error) {

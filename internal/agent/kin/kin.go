@@ -137,8 +137,7 @@ func (w *Watcher) Open(app types.NamespacedName) (*Reader, error) {
 	if t == nil {
 		if len(w.trees) >= maxTrees {
 			return nil, &agentapi.Error{
-				Code:    agentapi.CodeBusy,
-				Message: fmt.Sprintf("%d applications are looked at already: close some, or try again later", maxTrees),
+				Code: agentapi.CodeBusy, Message: fmt.Sprintf("%d applications are looked at already: close some, or try again later", maxTrees),
 			}
 		}
 		if w.ctx.Err() != nil {

@@ -40,8 +40,7 @@ type tree struct {
 
 func newTree(w *Watcher, app types.NamespacedName) *tree {
 	t := &tree{
-		of: w, app: app, wake: make(chan struct{}, 1), changed: make(chan struct{}),
-		feeds: map[inspect.Place]*feed{}, begun: time.Now(),
+		of: w, app: app, wake: make(chan struct{}, 1), changed: make(chan struct{}), feeds: map[inspect.Place]*feed{}, begun: time.Now(),
 	}
 	t.ctx, t.cancel = context.WithCancel(w.ctx)
 	t.look.Store(true)

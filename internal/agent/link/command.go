@@ -118,8 +118,7 @@ func (w *worker) permit(cmd agentapi.Command) *agentapi.Error {
 		}
 	case cmd.Judged != nil && len(cmd.Body) > 0 && !strict.IsNormal(cmd.Body):
 		return &agentapi.Error{
-			Code:    agentapi.CodeInvalid,
-			Message: "the body of the command is not in the form in which it was judged: update the server",
+			Code: agentapi.CodeInvalid, Message: "the body of the command is not in the form in which it was judged: update the server",
 		}
 	}
 	return allowed(w.cfg.Policy(), cmd)
@@ -278,8 +277,7 @@ func (w *worker) execute(ctx context.Context, cmd agentapi.Command) (result agen
 		if r := recover(); r != nil {
 			w.log.Error("a command crashed", "command", cmd.ID, "kind", cmd.Kind, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
 			result = failed(cmd.ID, &agentapi.Error{
-				Code:    agentapi.CodeInternal,
-				Message: "the agent has a fault and could not do this: see its log",
+				Code: agentapi.CodeInternal, Message: "the agent has a fault and could not do this: see its log",
 			})
 			result.Status = agentapi.StatusFailed
 		}
@@ -290,8 +288,7 @@ func (w *worker) execute(ctx context.Context, cmd agentapi.Command) (result agen
 	}
 	if run == nil {
 		return failed(cmd.ID, &agentapi.Error{
-			Code:    agentapi.CodeUnsupported,
-			Message: fmt.Sprintf("this agent cannot do %.64q: it may be older than the server", cmd.Kind),
+			Code: agentapi.CodeUnsupported, Message: fmt.Sprintf("this agent cannot do %.64q: it may be older than the server", cmd.Kind),
 		})
 	}
 	body, err := run(ctx, cmd)
@@ -422,8 +419,7 @@ func (w *worker) stream(ctx context.Context, cmd agentapi.Command, st *Stream) (
 	run := w.cfg.Streamers[cmd.Kind]
 	if run == nil {
 		return &agentapi.Error{
-			Code:    agentapi.CodeUnsupported,
-			Message: fmt.Sprintf("this agent cannot do %.64q: it may be older than the server", cmd.Kind),
+			Code: agentapi.CodeUnsupported, Message: fmt.Sprintf("this agent cannot do %.64q: it may be older than the server", cmd.Kind),
 		}
 	}
 	if st.open() != nil {

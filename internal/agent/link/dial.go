@@ -199,8 +199,7 @@ func (t *Transport) secure(ctx context.Context, conn net.Conn, name, who string)
 // behind it.
 func hungUp(err error) error {
 	for _, cause := range []error{
-		io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, os.ErrDeadlineExceeded,
-		context.DeadlineExceeded,
+		io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, os.ErrDeadlineExceeded, context.DeadlineExceeded,
 	} {
 		if errors.Is(err, cause) {
 			return &unreachable{err}

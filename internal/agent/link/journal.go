@@ -217,8 +217,7 @@ func interrupted(id string, now time.Time) *agentapi.Result {
 func (j *journal) put(ctx context.Context, records map[string]*record, version string) (string, error) {
 	config := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: ConfigJournal, ResourceVersion: version,
-			Labels: map[string]string{"app.kubernetes.io/part-of": "slipway"},
+			Name: ConfigJournal, ResourceVersion: version, Labels: map[string]string{"app.kubernetes.io/part-of": "slipway"},
 		},
 		Data: make(map[string]string, len(records)),
 	}

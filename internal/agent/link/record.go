@@ -68,7 +68,8 @@ func (r *registrar) Prepare(ctx context.Context) {
 	}
 }
 
-// RecordKey returns what secret values are hashed with in records of operations; nil without a server.
+// RecordKey returns what secret values are hashed with in records of operations; nil before the agent has registered, and where
+// it writes nothing.
 func (r *registrar) RecordKey() []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -25,8 +25,7 @@ func (l *Link) rotate(ctx context.Context, cmd agentapi.Command) (any, error) {
 	id := l.last()
 	if s == nil || id == nil {
 		return nil, &agentapi.Error{
-			Code:    agentapi.CodeDisconnected,
-			Message: "the connection was lost before the next key was announced: send it again",
+			Code: agentapi.CodeDisconnected, Message: "the connection was lost before the next key was announced: send it again",
 		}
 	}
 	if l.known() == nil { // a write failed, and may still have been done

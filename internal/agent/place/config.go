@@ -130,8 +130,7 @@ func bounded(config *rest.Config, policy *outward.Policy) (*rest.Config, error) 
 	}
 	config.Dial, config.Proxy = policy.Dial, policy.Proxy
 	transport, err := rest.TransportFor(&rest.Config{
-		Host: base.String(), TLSClientConfig: config.TLSClientConfig,
-		Dial: config.Dial, Proxy: config.Proxy,
+		Host: base.String(), TLSClientConfig: config.TLSClientConfig, Dial: config.Dial, Proxy: config.Proxy,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read TLS settings of the cluster: %w", err)

@@ -199,15 +199,13 @@ func deletionOf(
 	d.Actor, d.Command, d.Reason = by.By, by.Request, by.Reason
 	for _, k := range removed {
 		d.Changes = append(d.Changes, api.LedgerChange{
-			LedgerKey: ledgerKey(k), Verb: api.LedgerDeleted,
-			Outcome: string(v1alpha1.OperationSucceeded),
+			LedgerKey: ledgerKey(k), Verb: api.LedgerDeleted, Outcome: string(v1alpha1.OperationSucceeded),
 		})
 	}
 	d.Counts.Deleted = len(d.Changes)
 	for _, k := range kept {
 		d.Changes = append(d.Changes, api.LedgerChange{
-			LedgerKey: ledgerKey(k.Key), Verb: api.LedgerDeleted,
-			Outcome: ledgerSkipped, Message: k.Why,
+			LedgerKey: ledgerKey(k.Key), Verb: api.LedgerDeleted, Outcome: ledgerSkipped, Message: k.Why,
 		})
 	}
 	if len(kept) > 0 {

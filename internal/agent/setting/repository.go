@@ -162,8 +162,7 @@ func unread(ctx context.Context, err error) error {
 // refsOf are the branches and tags among references, those that contain a text.
 func refsOf(refs git.Refs, search string) api.RepositoryRefs {
 	out := api.RepositoryRefs{
-		Default: strings.TrimPrefix(refs.Default, "refs/heads/"), Branches: []api.RepositoryRef{},
-		Tags: []api.RepositoryRef{},
+		Default: strings.TrimPrefix(refs.Default, "refs/heads/"), Branches: []api.RepositoryRef{}, Tags: []api.RepositoryRef{},
 	}
 	search = strings.ToLower(search)
 	for ref, commit := range refs.IDs {

@@ -105,8 +105,7 @@ func (v *keeper) tryGit(ctx context.Context, data map[string][]byte) (string, er
 
 func (v *keeper) credential(address string, data map[string][]byte) (git.Credential, error) {
 	for _, field := range []string{
-		"username", "password", "bearerToken", "sshPrivateKey", "tlsClientCertData", "githubAppPrivateKey",
-		"gcpServiceAccountKey",
+		"username", "password", "bearerToken", "sshPrivateKey", "tlsClientCertData", "githubAppPrivateKey", "gcpServiceAccountKey",
 	} {
 		if len(data[field]) > 0 {
 			return v.Settings.CredentialIn(data, "of the repository", address)
@@ -141,8 +140,8 @@ func helmAddress(data map[string][]byte) string {
 }
 
 // index reads the index of a Helm repository, as much of it as enough; redirects says which are followed, nil for all.
-func (h helm) index(ctx context.Context, data map[string][]byte, enough int64, redirects func(*http.Request,
-	[]*http.Request) error,
+func (h helm) index(ctx context.Context, data map[string][]byte, enough int64,
+	redirects func(*http.Request, []*http.Request) error,
 ) ([]byte, error) {
 	address := helmAddress(data)
 	transport, err := h.transport(address, data)
@@ -199,8 +198,7 @@ func (h helm) transport(address string, data map[string][]byte) (*http.Transport
 		return nil, command.Refuse(agentapi.CodeInvalid, "the url of a Helm repository begins with https://")
 	}
 	config := &tls.Config{
-		InsecureSkipVerify: string(data["insecure"]) == "true",
-		MinVersion:         tls.VersionTLS12,
+		InsecureSkipVerify: string(data["insecure"]) == "true", MinVersion: tls.VersionTLS12,
 	} //nolint:gosec // on the user's word
 	if ca := h.settings.Config(place.ConfigCertificate)[u.Hostname()]; ca != "" {
 		config.RootCAs = x509.NewCertPool()

@@ -123,8 +123,7 @@ func (p *preview) stage(ctx context.Context, wish engine.Wish) (*stage, error) {
 		return nil, err
 	}
 	out := &stage{
-		place: where, wish: wish, wanted: map[object.Key]bool{},
-		mig: p.app.Annotations[v1alpha1.AnnotationClientSideApplyMigrationManager],
+		place: where, wish: wish, wanted: map[object.Key]bool{}, mig: p.app.Annotations[v1alpha1.AnnotationClientSideApplyMigrationManager],
 	}
 	out.rules, _ = inspect.NewRules(p.app, p.v.Settings.Config(place.ConfigArgoCD), live.Manager) // the error has been reported
 	if p.app.Spec.SyncPolicy != nil {
@@ -173,7 +172,8 @@ func (v *looks) foresee(ctx context.Context, at *stage, m object.Manifest) (api.
 			types = append(types, string(t))
 		}
 		out.Hook = strings.Join(types, ",")
-		return out, v.describe(&out, at.rules.Created(m.Key, want), at)
+		err := v.describe(&out, at.rules.Created(m.Key, want), at)
+		return out, err
 	}
 	have, err := at.place.readOne(ctx, versioned{m.Key, m.Version})
 	switch {
@@ -253,7 +253,8 @@ func (v *looks) foreseeChange(ctx context.Context, at *stage, m object.Manifest,
 		out.Verb = string(diff.Keep)
 		return out, nil
 	}
-	return out, v.describe(&out, change, at)
+	err = v.describe(&out, change, at)
+	return out, err
 }
 
 // describe adds the difference as people see it.

@@ -45,8 +45,7 @@ func (v *resources) reader(ctx context.Context, cmd agentapi.Command, ref api.Re
 			return nil, err
 		}
 		return &podlog.Reader{
-			Core: core, Of: sub.key.String(),
-			Pods: func(ctx context.Context) ([]corev1.Pod, error) { return v.podsOf(ctx, p, sub, core) },
+			Core: core, Of: sub.key.String(), Pods: func(ctx context.Context) ([]corev1.Pod, error) { return v.podsOf(ctx, p, sub, core) },
 		}, nil
 	}
 	namespaces := inspect.Namespaces(v.permitted(app))

@@ -158,8 +158,7 @@ func (v *core) tryOut(ctx context.Context, p *site, m object.Manifest, rules ins
 	answer, err := p.d.Target.Client.Apply(ctx, res, m, true)
 	if err != nil && isSecret(m.Key) && ctx.Err() == nil {
 		return &inspect.Change{
-			Key:     m.Key,
-			Refused: "the API server refuses it (its words are left out: they can quote the Secret); check type, data and stringData",
+			Key: m.Key, Refused: "the API server refuses it (its words are left out: they can quote the Secret); check type, data and stringData",
 		}, nil
 	}
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) {
@@ -178,8 +177,7 @@ func unchangeable(key object.Key, live map[string]any, rules inspect.Rules) *ins
 		return nil
 	}
 	return &inspect.Change{
-		Key:     key,
-		Refused: "it is immutable, and its values are not compared here: if they differ, the API server refuses the change",
+		Key: key, Refused: "it is immutable, and its values are not compared here: if they differ, the API server refuses the change",
 	}
 }
 

@@ -130,8 +130,7 @@ func readDeclared(raw json.RawMessage, d declared, target agentapi.Target) (map[
 	u.SetNamespace(target.Namespace)
 	// What the API server of its cluster keeps is not requested.
 	for _, field := range []string{
-		"managedFields", "resourceVersion", "uid", "creationTimestamp", "generation",
-		"deletionTimestamp", "selfLink",
+		"managedFields", "resourceVersion", "uid", "creationTimestamp", "generation", "deletionTimestamp", "selfLink",
 	} {
 		unstructured.RemoveNestedField(u.Object, "metadata", field)
 	}
@@ -432,8 +431,7 @@ func (v *objects) objectDelete(ctx context.Context, cmd agentapi.Command, req ap
 		how = metav1.DeletePropagationOrphan // its Applications stay
 	}
 	options := metav1.DeleteOptions{
-		PropagationPolicy: &how, Preconditions: metav1.NewUIDPreconditions(string(have.GetUID())),
-		DryRun: command.DryRun(req.DryRun),
+		PropagationPolicy: &how, Preconditions: metav1.NewUIDPreconditions(string(have.GetUID())), DryRun: command.DryRun(req.DryRun),
 	}
 	if err := in.Delete(ctx, cmd.Target.Name, options); err != nil {
 		return nil, fmt.Errorf("delete %s %s: %w", d.kind, cmd.Target.Name, err)

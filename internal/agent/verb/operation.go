@@ -54,8 +54,7 @@ func (v *looks) steps(ctx context.Context, app *v1alpha1.Application) ([]inspect
 		hook := plan.ReadHook(obj)
 		for _, phase := range hook.Phases() {
 			tasks = append(tasks, plan.Task{
-				Change: diff.Change{Key: m.Key, Version: m.Version, Verb: diff.Update, Phase: phase, Wave: hook.Wave},
-				Hook:   hook.Is, Index: i,
+				Change: diff.Change{Key: m.Key, Version: m.Version, Verb: diff.Update, Phase: phase, Wave: hook.Wave}, Hook: hook.Is, Index: i,
 			})
 		}
 	}

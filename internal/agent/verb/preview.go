@@ -60,8 +60,7 @@ func (v *looks) preview(ctx context.Context, cmd agentapi.Command, req agentapi.
 		project := p.app.Spec.ProjectName()
 		if !v.previews.take(project) {
 			return nil, &agentapi.Error{
-				Code: agentapi.CodeBusy, RetryAfter: 2,
-				Message: "the agent is busy with other previews: try again in a moment",
+				Code: agentapi.CodeBusy, RetryAfter: 2, Message: "the agent is busy with other previews: try again in a moment",
 			}
 		}
 		defer v.previews.give(project)

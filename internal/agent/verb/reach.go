@@ -43,8 +43,7 @@ func (v *core) site(ctx context.Context, app *v1alpha1.Application) (*site, erro
 		return nil, err
 	}
 	p := &site{
-		app: app, instance: object.InstanceName(app.Namespace, app.Name, v.Namespace), d: d, who: who,
-		cluster: d.Target.Live, engine: v.Engine,
+		app: app, instance: object.InstanceName(app.Namespace, app.Name, v.Namespace), d: d, who: who, cluster: d.Target.Live, engine: v.Engine,
 	}
 	p.read, err = d.Client(place.Actor{})
 	return p, err

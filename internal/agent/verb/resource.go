@@ -163,8 +163,7 @@ func (v *resources) resourceDelete(ctx context.Context, cmd agentapi.Command, re
 	u := unstructured.Unstructured{Object: s.obj}
 	how := metav1.DeletePropagationForeground
 	options := metav1.DeleteOptions{
-		Preconditions: metav1.NewUIDPreconditions(string(u.GetUID())), PropagationPolicy: &how,
-		DryRun: command.DryRun(req.DryRun),
+		Preconditions: metav1.NewUIDPreconditions(string(u.GetUID())), PropagationPolicy: &how, DryRun: command.DryRun(req.DryRun),
 	}
 	if req.Orphan {
 		how = metav1.DeletePropagationOrphan

@@ -143,8 +143,7 @@ func commitInfo(repo *gitsource.Repo, c *git.Commit) api.RevisionInfo {
 	out := api.RevisionInfo{
 		Revision: id, Known: true, RepoURL: repo.URL(), Date: c.Committer.When, Message: c.Message, WebURL: commitPage(repo.URL(), id),
 		Author: api.RevisionPerson{
-			Name:  object.Brief(object.Line(c.Author.Name), maxCommitPerson),
-			Email: object.Brief(object.Line(c.Author.Email), maxCommitPerson),
+			Name: object.Brief(object.Line(c.Author.Name), maxCommitPerson), Email: object.Brief(object.Line(c.Author.Email), maxCommitPerson),
 		},
 	}
 	if out.Date.Year() < 1 || out.Date.Year() > 9999 { // JSON has no such time

@@ -62,10 +62,8 @@ func split[S ~string](list []string) []S {
 
 func newResourceGroupCmd(common *connect.Common) *cobra.Command {
 	n := &noun.Noun[api.ResourceGroup, *api.ResourceGroup]{
-		Use: "resourcegroup", Aliases: []string{
-			"rg",
-			"resourcegroups",
-		}, Called: "resource group", Short: "Sets of objects to which a role applies",
+		Use: "resourcegroup", Aliases: []string{"rg", "resourcegroups"},
+		Called: "resource group", Short: "Sets of objects to which a role applies",
 		Entities: (*client.Client).ResourceGroups, Name: "org.acme.shop-apps",
 		Header: []string{"TYPES", "OBJECTS"},
 		Row:    func(g *api.ResourceGroup) []string { return []string{join(g.Types), objectsText(g)} },
@@ -104,10 +102,8 @@ func objectsText(g *api.ResourceGroup) string {
 
 func newBindCmd(common *connect.Common) *cobra.Command {
 	n := &noun.Noun[api.Binding, *api.Binding]{
-		Use: "bind", Aliases: []string{
-			"binding",
-			"bindings",
-		}, Called: "binding", Short: "Bindings: roles of users, groups and service accounts at a scope",
+		Use: "bind", Aliases: []string{"binding", "bindings"},
+		Called: "binding", Short: "Bindings: roles of users, groups and service accounts at a scope",
 		Entities: (*client.Client).Bindings, Name: "org.acme.developers",
 		Header: []string{"WHO", "ROLE", "OBJECTS"},
 		Row: func(b *api.Binding) []string {
@@ -260,7 +256,7 @@ func canRun(ctx context.Context, o canOptions, text string) error {
 	if err != nil {
 		return err
 	}
-	if q.Principal, err = somebody(ctx, s.Client, asked); err != nil {
+	if q.Principal, err = known(ctx, s.Client, asked); err != nil {
 		return s.Explain(err)
 	}
 	answer, err := s.Client.Can(ctx, q)

@@ -28,9 +28,9 @@ func readWho(text string) (api.Principal, error) {
 	return api.Principal{}, iostream.Usagef("%q is not a user, group or service account: %s", text, forms)
 }
 
-// somebody is the principal that a server knows by that name: for an unknown name, the answer would be a "no" that looks like one
+// known is the principal that a server knows by that name: for an unknown name, the answer would be a "no" that looks like one
 // for a principal. Where the caller may not look, the server decides.
-func somebody(ctx context.Context, c *client.Client, who api.Principal) (api.Principal, error) {
+func known(ctx context.Context, c *client.Client, who api.Principal) (api.Principal, error) {
 	var err error
 	switch who.Type {
 	case api.PrincipalUser:

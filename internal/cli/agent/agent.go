@@ -193,8 +193,8 @@ func idOf(arg string) string {
 }
 
 // simple is a verb with one agent and a reason.
-func simple(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent], verb, short, did string, do func(context.Context, *client.Client,
-	string) error,
+func simple(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent], verb, short, did string,
+	do func(context.Context, *client.Client, string) error,
 ) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
@@ -242,8 +242,7 @@ func newCommandsCmd(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent])
 				return s.Explain(err)
 			}
 			return noun.PrintList(common, page.Items, []string{
-				"ID", "TIME", "WHO", "WHAT", "OBJECT", "STATUS",
-				"MESSAGE",
+				"ID", "TIME", "WHO", "WHAT", "OBJECT", "STATUS", "MESSAGE",
 			}, func(c *api.Command) []string {
 				return []string{c.ID, noun.Time(c.CreatedAt), c.By.ID, c.Kind, c.Object.ID, c.Status, c.Message}
 			}, "it has received no commands")

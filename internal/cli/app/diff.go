@@ -245,8 +245,7 @@ func (c *comparison) tryOut(ctx context.Context, m object.Manifest) (*inspect.Ch
 		metav1.ApplyOptions{FieldManager: connect.Manager, Force: true, DryRun: []string{metav1.DryRunAll}})
 	if err != nil && m.Key.Group == "" && m.Key.Kind == "Secret" && ctx.Err() == nil {
 		return &inspect.Change{
-			Key:     m.Key,
-			Refused: "the API server refuses it (its words are left out: they can quote the Secret); check type, data and stringData",
+			Key: m.Key, Refused: "the API server refuses it (its words are left out: they can quote the Secret); check type, data and stringData",
 		}, nil
 	}
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) {

@@ -24,8 +24,8 @@ type ending struct {
 }
 
 // cmd completes the command. dryRun and async describe the flags; end asks for the end, and ended waits for it.
-func (o *ending) cmd(cmd *cobra.Command, dryRun, async string, end func() errand, ended func(context.Context, connect.Site,
-	api.OperationAnswer) error,
+func (o *ending) cmd(cmd *cobra.Command, dryRun, async string, end func() errand,
+	ended func(context.Context, connect.Site, api.OperationAnswer) error,
 ) *cobra.Command {
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -87,8 +87,7 @@ func linkRun(ctx context.Context, o linkOptions) error {
 	}
 	if o.Output == iostream.Table {
 		for _, note := range []struct{ what, want, got string }{
-			{"service", link.Service, now.Service},
-			{"environment", link.Environment, now.Environment},
+			{"service", link.Service, now.Service}, {"environment", link.Environment, now.Environment},
 		} {
 			if note.want != "" && note.want != note.got {
 				o.Sayf("its label sets %s %s, which takes precedence over the link", note.what, note.got)

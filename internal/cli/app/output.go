@@ -75,8 +75,7 @@ func newEventsCmd(common *connect.Common) *cobra.Command {
 					return err
 				}
 				return noun.PrintList(common, found.Events, []string{
-					"LAST", "TYPE", "REASON", "COUNT", "FROM",
-					"MESSAGE",
+					"LAST", "TYPE", "REASON", "COUNT", "FROM", "MESSAGE",
 				}, func(e *api.ResourceEvent) []string {
 					return []string{noun.Time(e.Last), e.Type, e.Reason, fmt.Sprint(e.Count), e.Source, e.Message}
 				}, "no events")
@@ -86,8 +85,8 @@ func newEventsCmd(common *connect.Common) *cobra.Command {
 }
 
 // onItself does something with the Application itself.
-func onItself(ctx context.Context, common *connect.Common, args []string, do func(context.Context, client.Application,
-	api.ResourceRef) error,
+func onItself(ctx context.Context, common *connect.Common, args []string,
+	do func(context.Context, client.Application, api.ResourceRef) error,
 ) error {
 	server, app, err := served(ctx, common, args[0])
 	if err != nil {
@@ -103,8 +102,8 @@ func onItself(ctx context.Context, common *connect.Common, args []string, do fun
 }
 
 // onObject does something with one object of an application at a server.
-func onObject(ctx context.Context, common *connect.Common, args []string, do func(context.Context, client.Application,
-	api.ResourceRef) error,
+func onObject(ctx context.Context, common *connect.Common, args []string,
+	do func(context.Context, client.Application, api.ResourceRef) error,
 ) error {
 	ref, err := refOf(args[1])
 	if err != nil {

@@ -173,8 +173,7 @@ func (o *restoreOptions) print(app *v1alpha1.Application, list []api.OperationOb
 		items := make([]any, 0, len(list))
 		for _, r := range list {
 			items = append(items, map[string]any{
-				"group": r.Group, "kind": r.Kind, "namespace": r.Namespace, "name": r.Name,
-				"deployment": numberOf(r.Deployment),
+				"group": r.Group, "kind": r.Kind, "namespace": r.Namespace, "name": r.Name, "deployment": numberOf(r.Deployment),
 			})
 		}
 		return o.Print(o.Output, map[string]any{"items": items})

@@ -75,12 +75,10 @@ func listRun(ctx context.Context, o options) error {
 		return s.Explain(err)
 	}
 	return noun.PrintList(o.Common, all, []string{
-		"ID", "TIME", "WHO", "ACTION", "OBJECT", "OUTCOME", "REASON",
-		"MESSAGE",
+		"ID", "TIME", "WHO", "ACTION", "OBJECT", "OUTCOME", "REASON", "MESSAGE",
 	}, func(e *api.AuditEntry) []string {
 		return []string{
-			strconv.FormatInt(e.ID, 10), noun.Time(e.At), e.Actor.Type + " " + e.Actor.ID, e.Action, e.Object.ID,
-			e.Outcome, e.Reason, e.Message,
+			strconv.FormatInt(e.ID, 10), noun.Time(e.At), e.Actor.Type + " " + e.Actor.ID, e.Action, e.Object.ID, e.Outcome, e.Reason, e.Message,
 		}
 	}, "nothing that you may see was done")
 }

@@ -104,8 +104,7 @@ func connect(config *rest.Config, namespace string) (*Cluster, error) {
 		Discovery: cached,
 		Mapper:    restmapper.NewDeferredDiscoveryRESTMapper(cached),
 		Apps: &Applications{
-			client:    client.Resource(v1alpha1.Resource(v1alpha1.ResourceApplications)).Namespace(namespace),
-			namespace: namespace,
+			client: client.Resource(v1alpha1.Resource(v1alpha1.ResourceApplications)).Namespace(namespace), namespace: namespace,
 		},
 	}, nil
 }

@@ -120,8 +120,7 @@ func doraRun(ctx context.Context, o *doraOptions) error {
 		return o.Print(o.Output, report)
 	}
 	rows := &iostream.Rows{Header: []string{
-		"OF", "DEPLOYMENTS", "AUTOMATIC", "PER DAY", "LEAD TIME", "CHANGES", "FAILURES", "FAILURE RATE",
-		"TIME TO RESTORE", "NOT RESTORED",
+		"OF", "DEPLOYMENTS", "AUTOMATIC", "PER DAY", "LEAD TIME", "CHANGES", "FAILURES", "FAILURE RATE", "TIME TO RESTORE", "NOT RESTORED",
 	}}
 	if o.series {
 		for _, p := range report.Series {
@@ -208,8 +207,7 @@ func levelsRun(ctx context.Context, o *levelOptions) error {
 		return o.Print(o.Output, found)
 	}
 	rows := &iostream.Rows{Header: []string{
-		"APPLICATION", "DELIVERIES", "DETECTED P50/P99", "RENDERED P50/P99", "APPLIED P50/P99",
-		"HEALTHY P50/P99", "WHOLE P50/P99",
+		"APPLICATION", "DELIVERIES", "DETECTED P50/P99", "RENDERED P50/P99", "APPLIED P50/P99", "HEALTHY P50/P99", "WHOLE P50/P99",
 	}}
 	addLevel(rows, "all", &found.All)
 	shown := found.Applications[:min(o.limit, len(found.Applications))]

@@ -12,7 +12,6 @@ import (
 	"github.com/slipway-gitops/slipway/api/client"
 	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
-	"github.com/slipway-gitops/slipway/internal/cli/noun"
 )
 
 // lookAnyway is how often a job is looked at without an event: events are a hint.
@@ -46,7 +45,7 @@ func (f *follower) untilOver(ctx context.Context, timeout time.Duration, n names
 	default:
 		return f.server.Explain(err)
 	}
-	targets, _, err := noun.Pages(api.ListOptions{}, 0, func(o api.ListOptions) (api.Page[api.JobTarget], error) {
+	targets, err := client.All(api.ListOptions{}, func(o api.ListOptions) (api.Page[api.JobTarget], error) {
 		return f.server.Client.JobTargets(ctx, f.id, "", o)
 	})
 	if err != nil {

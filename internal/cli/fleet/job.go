@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/client"
 	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
@@ -77,8 +78,7 @@ func jobListRun(ctx context.Context, o *jobListOptions) error {
 		return o.print(o.Common, ids(all, func(j *api.Job) string { return j.ID }))
 	}
 	return noun.PrintList(o.Common, all, []string{
-		"ID", "STATE", "ACTION", "BY", "CREATED", "APPLICATIONS", "PROGRESS", "REASON",
-		"MESSAGE",
+		"ID", "STATE", "ACTION", "BY", "CREATED", "APPLICATIONS", "PROGRESS", "REASON", "MESSAGE",
 	}, func(j *api.Job) []string {
 		return []string{
 			j.ID, j.State, j.Request.Action, j.By.Type + ":" + j.By.ID, noun.Time(j.CreatedAt), strconv.FormatInt(j.Counts.Total, 10),
@@ -138,7 +138,7 @@ func jobGetRun(ctx context.Context, o *jobGetOptions) error {
 	if err != nil {
 		return s.Explain(err)
 	}
-	targets, _, err := noun.Pages(api.ListOptions{}, 0, func(options api.ListOptions) (api.Page[api.JobTarget], error) {
+	targets, err := client.All(api.ListOptions{}, func(options api.ListOptions) (api.Page[api.JobTarget], error) {
 		return s.Client.JobTargets(ctx, o.id, o.state, options)
 	})
 	switch {

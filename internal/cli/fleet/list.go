@@ -163,8 +163,7 @@ func listRun(ctx context.Context, o *listOptions) error {
 	}
 	now := time.Now()
 	err = noun.PrintList(o.Common, all, []string{
-		"APPLICATION", "SYNC", "HEALTH", "PHASE", "VERSION", "SERVICE", "ENVIRONMENT",
-		"DESTINATION", "DRIFT", "NOTES",
+		"APPLICATION", "SYNC", "HEALTH", "PHASE", "VERSION", "SERVICE", "ENVIRONMENT", "DESTINATION", "DRIFT", "NOTES",
 	},
 		func(a *api.Application) []string {
 			return []string{

@@ -54,8 +54,8 @@ type saveOptions struct {
 func newViewSaveCmd(common *connect.Common) *cobra.Command {
 	o := saveOptions{Common: common}
 	cmd := &cobra.Command{
-		Use: "save NAME", Short: "Save a filter under a name, in place of the one of before", Args: cobra.ExactArgs(1),
-		Long: "Save a filter under a name, and replace an existing one. Ages in it are relative to the time of use.\n" +
+		Use: "save NAME", Short: "Save a filter under a name, and replace an existing one", Args: cobra.ExactArgs(1),
+		Long: "Ages in the filter are relative to the time of use.\n" +
 			"Shared ones require the permission savedview_edit at the account.",
 		Example: "  slipway fleet view save degraded --health Degraded,Missing\n" +
 			"  slipway fleet view save late --drift-older 2h --type Production --everyone --description 'long out of sync'",

@@ -58,12 +58,10 @@ func listRun(ctx context.Context, o entries) error {
 	}
 	defer sayMore(o.Common, more)
 	return noun.PrintList(o.Common, all, []string{
-		"ID", "ENDED", "APPLICATION", "ACTION", "PHASE", "REVISION", "CHANGES", "BY",
-		"REASON",
+		"ID", "ENDED", "APPLICATION", "ACTION", "PHASE", "REVISION", "CHANGES", "BY", "REASON",
 	}, func(e *api.LedgerEntry) []string {
 		return []string{
-			e.ID, noun.Time(e.FinishedAt), application(e), action(e), e.Phase, shortRevision(e.Revision),
-			counts(e.Counts), who(e), e.Reason,
+			e.ID, noun.Time(e.FinishedAt), application(e), action(e), e.Phase, shortRevision(e.Revision), counts(e.Counts), who(e), e.Reason,
 		}
 	}, "no operation that you may see")
 }

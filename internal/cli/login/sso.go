@@ -98,8 +98,7 @@ func (o *loginOptions) awaitBrowser(ctx context.Context, listener net.Listener, 
 		}
 	})
 	server := inlet.New(inlet.Config{
-		Handler: mux,
-		Limits:  inlet.Limits{Connections: 64, Waiting: 32, Header: 5 * time.Second, Body: time.Second},
+		Handler: mux, Limits: inlet.Limits{Connections: 64, Waiting: 32, Header: 5 * time.Second, Body: time.Second},
 	})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(context.WithoutCancel(ctx), listener) }()

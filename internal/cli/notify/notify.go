@@ -40,8 +40,7 @@ func newChannelCmd(common *connect.Common) *cobra.Command {
 				"`name=value` of a field of the kind that is not secret; replaces earlier ones; repeat for several")
 			return func(v *api.NotificationChannel, given func(string) bool) error {
 				for flag, into := range map[string]struct{ from, to *string }{
-					"kind": {kind, &v.Kind}, "secret": {secret, &v.Secret},
-					"url": {url, &v.URL},
+					"kind": {kind, &v.Kind}, "secret": {secret, &v.Secret}, "url": {url, &v.URL},
 				} {
 					if given(flag) {
 						*into.to = *into.from

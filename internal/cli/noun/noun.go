@@ -165,8 +165,8 @@ func (n *Noun[T, P]) get(common *connect.Common) *cobra.Command {
 }
 
 // with reads one and goes on with it.
-func (n *Noun[T, P]) with(ctx context.Context, common *connect.Common, arg string, c choice, do func(*connect.Server,
-	string, P) error,
+func (n *Noun[T, P]) with(ctx context.Context, common *connect.Common, arg string, c choice,
+	do func(*connect.Server, string, P) error,
 ) error {
 	id, err := n.id(arg, c)
 	if err != nil {
@@ -197,8 +197,8 @@ type writeOptions struct {
 	fill        func(P any, given func(string) bool) error
 }
 
-func (n *Noun[T, P]) write(use, short, example string, common *connect.Common, run func(context.Context,
-	writeOptions) error,
+func (n *Noun[T, P]) write(use, short, example string, common *connect.Common,
+	run func(context.Context, writeOptions) error,
 ) *cobra.Command {
 	o := writeOptions{Common: common}
 	cmd := &cobra.Command{Use: use, Short: short, Example: example, Args: cobra.ExactArgs(1)}
@@ -412,7 +412,7 @@ func (n *Noun[T, P]) remove(common *connect.Common) *cobra.Command {
 		},
 	}
 	n.addScope(cmd.Flags(), &o.choice)
-	cmd.Flags().BoolVar(&o.force, "force", false, "delete it although other objects refer to it; these are deleted too")
+	cmd.Flags().BoolVar(&o.force, "force", false, "delete it although other objects refer to it; the references to it are removed too")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only check whether it could be deleted")
 	cmd.Flags().StringVar(&o.reason, "reason", "", "why, for the audit")
 	return cmd
@@ -445,8 +445,8 @@ func (n *Noun[T, P]) Complete(common *connect.Common) cobra.CompletionFunc {
 }
 
 // Complete gives a shell what find finds at the server; nothing where there is none.
-func Complete(common *connect.Common, find func(ctx context.Context, s *connect.Server,
-	prefix string) ([]string, error),
+func Complete(common *connect.Common,
+	find func(ctx context.Context, s *connect.Server, prefix string) ([]string, error),
 ) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		s, err := common.MustServer()

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/client"
 	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
@@ -52,12 +53,10 @@ func newTokenListCmd(common *connect.Common) *cobra.Command {
 			}
 			now := time.Now()
 			return noun.PrintList(common, all, []string{
-				"ID", "NAME", "OWNER", "SCOPE", "PERMISSIONS", "EXPIRES",
-				"USED BEFORE",
+				"ID", "NAME", "OWNER", "SCOPE", "PERMISSIONS", "EXPIRES", "USED BEFORE",
 			}, func(t *api.Token) []string {
 				return []string{
-					t.ID, t.Name, t.Owner.ID, string(t.Scope), permissionsText(t.Permissions), noun.Time(t.ExpiresAt),
-					noun.Ago(t.LastUsedAt, now),
+					t.ID, t.Name, t.Owner.ID, string(t.Scope), permissionsText(t.Permissions), noun.Time(t.ExpiresAt), noun.Ago(t.LastUsedAt, now),
 				}
 			}, "no tokens; make one with `slipway token create`")
 		},
@@ -67,10 +66,9 @@ func newTokenListCmd(common *connect.Common) *cobra.Command {
 }
 
 func allTokens(ctx context.Context, s *connect.Server, owner api.Principal) ([]api.Token, error) {
-	all, _, err := noun.Pages(api.ListOptions{}, 0, func(options api.ListOptions) (api.Page[api.Token], error) {
+	return client.All(api.ListOptions{}, func(options api.ListOptions) (api.Page[api.Token], error) {
 		return s.Client.Tokens(ctx, owner, options)
 	})
-	return all, err
 }
 
 func permissionsText(list []api.Permission) string {

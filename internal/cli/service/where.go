@@ -167,8 +167,7 @@ func short(d api.Deployed) string {
 // list has a line for each service and environment.
 func list(rows []api.ServiceRow, now time.Time) *iostream.Rows {
 	out := &iostream.Rows{Header: []string{
-		"SERVICE", "ENVIRONMENT", "VERSION", "CHART", "COMMIT", "SINCE", "HEALTH", "SYNC", "INSTANCES",
-		"BEHIND", "APPLICATIONS",
+		"SERVICE", "ENVIRONMENT", "VERSION", "CHART", "COMMIT", "SINCE", "HEALTH", "SYNC", "INSTANCES", "BEHIND", "APPLICATIONS",
 	}}
 	for _, row := range rows {
 		for _, c := range row.Cells {

@@ -66,8 +66,7 @@ func (p plane) server(ctx context.Context) (found, error) {
 		return "ok"
 	}
 	out := map[string]any{
-		"version": info.Version, "url": info.PublicURL, "healthz": said(p.Client.Healthy(ctx)),
-		"readyz": said(p.Client.Ready(ctx)),
+		"version": info.Version, "url": info.PublicURL, "healthz": said(p.Client.Healthy(ctx)), "readyz": said(p.Client.Ready(ctx)),
 	}
 	if counts, err := p.Client.Overview(ctx); err != nil {
 		out["counts"] = err.Error()

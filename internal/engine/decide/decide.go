@@ -55,8 +55,7 @@ func (m *decision) going() (Decision, bool) {
 		return Decision{}, false
 	}
 	d := Decision{
-		Go: true, Going: true, Operation: last.Operation,
-		Heal: last.Operation.Sync != nil && last.Operation.Sync.AutoHealAttemptsCount > 0,
+		Go: true, Going: true, Operation: last.Operation, Heal: last.Operation.Sync != nil && last.Operation.Sync.AutoHealAttemptsCount > 0,
 	}
 	if op := last.Operation.Sync; op != nil {
 		d.Prune, d.DryRun = op.Prune, op.DryRun

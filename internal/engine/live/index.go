@@ -359,9 +359,11 @@ func (x *index) take(kind object.Kind, rec Record) (Record, []Event) {
 		kept := *old
 		kept.Fingerprint = Fingerprint{Fields: rec.Fields, Print: ^rec.Applied, Rules: rec.Rules}
 		kept.first = nil
-		return kept, append(x.store(old, &kept), Event{App: rec.App, Key: rec.Key, Why: Drift})
+		events := append(x.store(old, &kept), Event{App: rec.App, Key: rec.Key, Why: Drift})
+		return kept, events
 	}
-	return rec, x.store(old, &rec)
+	events := x.store(old, &rec)
+	return rec, events
 }
 
 // settle gives a record the fingerprint that a comparison found to hold, and drops the content kept for it.

@@ -17,9 +17,7 @@ import (
 // kindsCRD is watched on every cluster, by metadata alone: when it changes, the catalog is outdated.
 //
 //nolint:gochecknoglobals // read-only
-var kindsCRD = schema.GroupVersionResource{
-	Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions",
-}
+var kindsCRD = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
 // An API server serves a kind some time after its definition says so: within a second as a rule, within a minute where the
 // group is new and another part of the server has to notice it. No event reports when.

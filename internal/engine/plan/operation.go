@@ -240,8 +240,7 @@ func (o *Operation) prepare() (Move, bool) {
 	for _, t := range o.choose(func(t *Task) bool { return t.First && o.of(t).failed() }) {
 		o.tried = true
 		return Move{
-			Verb: End, Phase: v1alpha1.OperationFailed,
-			Message: because("the namespace failed to apply", []string{o.State(t).Message}),
+			Verb: End, Phase: v1alpha1.OperationFailed, Message: because("the namespace failed to apply", []string{o.State(t).Message}),
 		}, true
 	}
 	switch {

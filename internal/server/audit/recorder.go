@@ -34,8 +34,7 @@ func Prepare(e Entry, now time.Time) Entry {
 	e.At = e.At.UTC().Truncate(time.Microsecond)
 	e.ID, e.PrevHash, e.Hash = 0, "", ""
 	for _, field := range []*string{
-		&e.Actor.Type, &e.Actor.ID, &e.IP, &e.UserAgent, &e.RequestID, &e.Action, &e.Object.Type,
-		&e.Object.ID, &e.Outcome,
+		&e.Actor.Type, &e.Actor.ID, &e.IP, &e.UserAgent, &e.RequestID, &e.Action, &e.Object.Type, &e.Object.ID, &e.Outcome,
 	} {
 		*field = clean(*field, maxField)
 	}

@@ -56,8 +56,7 @@ func readCLILogin(query url.Values) (*cliLogin, error) {
 	}
 	if in.State == "" || len(in.State) > maxCLIState {
 		return nil, &api.Error{
-			Code: api.CodeInvalid, Field: "cli_state",
-			Message: fmt.Sprintf("cli_state is missing or longer than %d bytes", maxCLIState),
+			Code: api.CodeInvalid, Field: "cli_state", Message: fmt.Sprintf("cli_state is missing or longer than %d bytes", maxCLIState),
 		}
 	}
 	return &in, nil

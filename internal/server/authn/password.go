@@ -169,8 +169,7 @@ func (a *Authn) ChangePassword(ctx context.Context, who Identity, change api.Pas
 	if err != nil {
 		if api.CodeOf(err) == api.CodeUnauthenticated {
 			return &api.Error{
-				Code: api.CodeInvalid, Field: "current",
-				Message: "the present password is wrong: type it again, or have an administrator reset it",
+				Code: api.CodeInvalid, Field: "current", Message: "the present password is wrong: type it again, or have an administrator reset it",
 			}
 		}
 		return err

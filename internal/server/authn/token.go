@@ -47,8 +47,7 @@ func (a *Authn) MakeToken(ctx context.Context, t api.Token, on Grounds) (api.Tok
 	}
 	if t.Owner.ID == "" || t.Owner.Type != api.PrincipalUser && t.Owner.Type != api.PrincipalServiceAccount {
 		return api.TokenCreated{}, &api.Error{
-			Code: api.CodeInvalid, Field: "owner",
-			Message: "a token belongs to a user or a service account: name one",
+			Code: api.CodeInvalid, Field: "owner", Message: "a token belongs to a user or a service account: name one",
 		}
 	}
 	if _, err := rbac.Expand(t.Permissions); err != nil {
@@ -65,8 +64,7 @@ func (a *Authn) MakeToken(ctx context.Context, t api.Token, on Grounds) (api.Tok
 	}
 	if !t.ExpiresAt.After(now) || t.ExpiresAt.Sub(now) > tokenLongest {
 		return api.TokenCreated{}, &api.Error{
-			Code: api.CodeInvalid, Field: "expiresAt",
-			Message: "a token ends in the future, at most a year from now: choose another time",
+			Code: api.CodeInvalid, Field: "expiresAt", Message: "a token ends in the future, at most a year from now: choose another time",
 		}
 	}
 	t.ID, t.CreatedAt, t.LastUsedAt = lower32(random(10)), now, time.Time{}

@@ -145,8 +145,7 @@ func (d *Dispatcher) connectedAgent(uid string) (seen, error) {
 func silent(at seen, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &agentapi.Error{
-			Code:    agentapi.CodeExpired,
-			Message: "agent " + at.id + " does not answer: check that it runs and reaches the server, and try again",
+			Code: agentapi.CodeExpired, Message: "agent " + at.id + " does not answer: check that it runs and reaches the server, and try again",
 		}
 	}
 	return fmt.Errorf("wait for agent %s: %w", at.id, err)

@@ -36,7 +36,7 @@ type Config struct {
 	Key ed25519.PrivateKey
 	// Version is that of the server.
 	Version string
-	// Meter is called for what comes and goes; nil: none is.
+	// Meter is called for what comes and goes; nil: it is not called.
 	Meter Meter
 	// Tracer makes spans; nil: there are none.
 	Tracer *trace.Tracer

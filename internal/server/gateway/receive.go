@@ -149,8 +149,7 @@ func busy(why string) *agentapi.Error {
 
 func fenced() *agentapi.Error {
 	return &agentapi.Error{
-		Code:    agentapi.CodeFenced,
-		Message: "another session of this agent began since: send hello again, if this agent leads",
+		Code: agentapi.CodeFenced, Message: "another session of this agent began since: send hello again, if this agent leads",
 	}
 }
 

@@ -86,8 +86,7 @@ func (c Clusters) Permit(name string, scope api.Scope, everything bool) (cluster
 				"of --hosted-dir", scope)
 	case name == "":
 		return "", "", &api.Error{
-			Code: api.CodeInvalid, Field: "body.hosted.cluster",
-			Message: "several clusters may be used: name one of " + strings.Join(may, ", "),
+			Code: api.CodeInvalid, Field: "body.hosted.cluster", Message: "several clusters may be used: name one of " + strings.Join(may, ", "),
 		}
 	}
 	return "", "", &api.Error{

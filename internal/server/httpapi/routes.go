@@ -50,8 +50,7 @@ func table(cfg Config) []core.Route {
 	ledger := &record.LedgerRoutes{Ledger: cfg.Ledger, Items: cfg.Items}
 	events := &record.EventRoutes{Events: cfg.Events, Fleet: cfg.Fleet, OwnJob: jobs.OwnJob}
 	server := &account.ServerRoutes{
-		Keeper: cfg.Keeper, PublicURL: cfg.PublicURL, Version: cfg.Version,
-		Hosts: cfg.Hosting != nil, Demo: cfg.Demo,
+		Keeper: cfg.Keeper, PublicURL: cfg.PublicURL, Version: cfg.Version, Hosts: cfg.Hosting != nil, Demo: cfg.Demo,
 	}
 	return slices.Concat(
 		sessions.Routes(),

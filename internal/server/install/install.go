@@ -264,8 +264,7 @@ func (o *Options) deployment() object {
 		"name": "agent", "image": o.reference(), "args": o.args(), "volumeMounts": mounts,
 		"ports": ports,
 		"livenessProbe": object{
-			"httpGet": object{"path": "/healthz", "port": "health"}, "initialDelaySeconds": 5, "periodSeconds": 20,
-			"timeoutSeconds": 5,
+			"httpGet": object{"path": "/healthz", "port": "health"}, "initialDelaySeconds": 5, "periodSeconds": 20, "timeoutSeconds": 5,
 		},
 		"readinessProbe": object{"httpGet": object{"path": "/readyz", "port": "health"}, "periodSeconds": 5},
 		"resources":      object{"requests": object{"cpu": "100m", "memory": "128Mi"}, "limits": object{"memory": "1Gi"}},

@@ -154,8 +154,7 @@ func (c *couriers) send(ctx context.Context, p parcel) error {
 	cmd := exec.CommandContext(ctx, c.command[0], slices.Clone(c.command[1:])...)
 	var out bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Env, cmd.Dir, cmd.WaitDelay = bytes.NewReader(in), &limited{
-		&out,
-		maxAnswer,
+		&out, maxAnswer,
 	}, inherited(), os.TempDir(), time.Second
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {

@@ -59,9 +59,9 @@ type Config struct {
 	Holder string
 	// Wait is how long after an attempt the next one comes; nil for twice as long each time, with jitter.
 	Wait func(attempts int64) time.Duration
-	// Tried is called with the state in which each attempt left a message; nil: none is. It must not block.
+	// Tried is called with the state in which each attempt left a message; nil: it is not called. It must not block.
 	Tried func(state string)
-	// Told is called for a rule that has messages which are new, or in another state than before; nil: none is. It must not
+	// Told is called for a rule that has messages which are new, or in another state than before; nil: it is not called. It must not
 	// block.
 	Told func(ctx context.Context, rule api.Ref)
 	// Alone reports whether no other server reads news: what one that was killed has left is found by the others. Nil: it is so.

@@ -97,8 +97,7 @@ func Tell(r *api.NotificationRule, e *api.NotificationEvent) (title, text string
 func Sample(r *api.NotificationRule, now time.Time) *api.NotificationEvent {
 	e := &api.NotificationEvent{
 		ID: "sample", Event: api.NotifyTest, At: now.UTC(), Object: api.Ref{
-			Type: api.TypeApplication,
-			ID:   "account.prod/argocd/shop", Scope: r.Scope,
+			Type: api.TypeApplication, ID: "account.prod/argocd/shop", Scope: r.Scope,
 		},
 		Name: "shop", Namespace: "argocd", Agent: "account.prod", Labels: map[string]string{"team": "shop"}, Sync: "Synced", Health: "Healthy",
 	}

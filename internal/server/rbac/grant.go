@@ -59,8 +59,7 @@ func (p *Policy) MayDefine(s Subject, r Role) Decision {
 		return no("role %s: %v", r.ID, err)
 	}
 	return p.holds(s, grant{
-		binding: Binding{Meta: api.Meta{ID: "of role " + r.ID, Scope: scope}}, allows: allows,
-		group: group{id: api.AllResources, all: true},
+		binding: Binding{Meta: api.Meta{ID: "of role " + r.ID, Scope: scope}}, allows: allows, group: group{id: api.AllResources, all: true},
 	})
 }
 

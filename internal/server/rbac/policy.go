@@ -178,7 +178,8 @@ func (p *Policy) Can(s Subject, want Permission, o Object) Decision {
 	return no("no binding of %s or its groups gives %s at %s", s, want, o.Scope)
 }
 
-// MayRelabel says whether the subject may give an object other labels: then it permits no more than before.
+// MayRelabel says whether the subject may give an object other labels: not if the subject could
+// do more with the object afterwards.
 func (p *Policy) MayRelabel(s Subject, before, after Object) Decision {
 	for _, want := range permissions {
 		if want.Type() == after.Type && p.Can(s, want, after).Allowed && !p.Can(s, want, before).Allowed {

@@ -35,8 +35,7 @@ func BuiltinRoles() []Role {
 func BuiltinResourceGroups() []ResourceGroup {
 	return []ResourceGroup{{
 		Meta: api.Meta{
-			ID: api.AllResources, Name: "all", Scope: Account, DisplayName: "Everything",
-			Description: "All objects of all types.", Version: 1,
+			ID: api.AllResources, Name: "all", Scope: Account, DisplayName: "Everything", Description: "All objects of all types.", Version: 1,
 		},
 		All:     true,
 		BuiltIn: true,

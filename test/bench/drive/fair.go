@@ -63,8 +63,7 @@ func (b *bench) makeProject(ctx context.Context, name string) error {
 		`"spec":{"sourceRepos":["*"],"destinations":[{"namespace":"*","server":"*"}],"clusterResourceWhitelist":[{"group":"*","kind":"*"}]}}`,
 		name, b.Namespace)
 	_, err := b.client.do(ctx, call{
-		method: http.MethodPost,
-		path:   "/apis/argoproj.io/v1alpha1/namespaces/" + b.Namespace + "/appprojects", body: body,
+		method: http.MethodPost, path: "/apis/argoproj.io/v1alpha1/namespaces/" + b.Namespace + "/appprojects", body: body,
 	})
 	if err != nil && !answered(err, http.StatusConflict) {
 		return fmt.Errorf("create project %s: %w", name, err)

@@ -191,8 +191,7 @@ func (b *bench) queries(ctx context.Context) ([]query, error) {
 	}
 	if there.NextCursor != "" {
 		out = append(out, query{
-			"by name, on from the middle", admin,
-			page(func(f *api.ApplicationFilter) { f.Sort, f.Cursor = "name", there.NextCursor }),
+			"by name, on from the middle", admin, page(func(f *api.ApplicationFilter) { f.Sort, f.Cursor = "name", there.NextCursor }),
 		})
 	}
 	return slices.Clip(out), nil

@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: c42924866d02786c629c3358c1499e1efef32e7a47ce1f801efdecc45e2db5b6
+// sha256 of it: 1a358111335a36773e07bc137c4b3229ba123c571f9aee1810e69f448eda3ee2
 
 export interface paths {
 	"/api/v1/access/can": {

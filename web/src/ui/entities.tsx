@@ -228,7 +228,7 @@ export function Delete<T extends Entity>({
       }}
     >
       <div>{warning}</div>
-      {blocked && <p>If you continue, the objects that refer to it are deleted as well.</p>}
+      {blocked && <p>If you continue, the references to it are removed as well.</p>}
     </Confirm>
   );
 }

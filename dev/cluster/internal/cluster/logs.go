@@ -32,10 +32,7 @@ func openLogs(dir *layout.Dir) (*logs, error) {
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)
 	for _, setting := range [][2]string{
-		{"logtostderr", "false"},
-		{"alsologtostderr", "false"},
-		{"stderrthreshold", "FATAL"},
-		{"one_output", "true"},
+		{"logtostderr", "false"}, {"alsologtostderr", "false"}, {"stderrthreshold", "FATAL"}, {"one_output", "true"},
 	} {
 		if err := flags.Set(setting[0], setting[1]); err != nil {
 			return nil, fmt.Errorf("set up logging: %w", err)

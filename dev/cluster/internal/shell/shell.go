@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -102,7 +103,7 @@ func (p Process) shell(env []string, std streams) (*session, error) {
 	var err error
 	s.Runner, err = interp.New(
 		interp.Dir("/"),
-		interp.Env(expand.ListEnviron(append(env[:len(env):len(env)], nowhere)...)),
+		interp.Env(environ{expand.ListEnviron(append(env[:len(env):len(env)], nowhere)...)}),
 		interp.StdIO(nil, std.out, std.err),
 		interp.CallHandler(allow),
 		interp.ExecHandlers(func(interp.ExecHandlerFunc) interp.ExecHandlerFunc { return s.exec }),
@@ -112,6 +113,27 @@ func (p Process) shell(env []string, std streams) (*session, error) {
 		interp.AccessHandler(func(_ context.Context, path string, _ interp.AccessMode) error { return missing(path) }),
 	)
 	return s, err
+}
+
+// environ answers for what the interpreter would otherwise ask the machine: the homes of users, and whose process it is.
+type environ struct{ expand.Environ }
+
+// Get implements expand.Environ.
+func (e environ) Get(name string) expand.Variable {
+	v := e.Environ.Get(name)
+	if v.IsSet() {
+		return v
+	}
+	user, home := strings.CutPrefix(name, "HOME ")
+	switch {
+	case home:
+		return expand.Variable{Set: true, Kind: expand.String, Str: "~" + user}
+	case name == "HOME":
+		return expand.Variable{Set: true, Kind: expand.String, Str: "/"}
+	case slices.Contains([]string{"UID", "EUID", "GID"}, name):
+		return expand.Variable{Set: true, Kind: expand.String, Str: "0"}
+	}
+	return v
 }
 
 // open opens /dev/null. A container has no other file, and no room for one.

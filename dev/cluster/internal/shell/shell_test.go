@@ -43,6 +43,10 @@ func TestCommands(t *testing.T) {
 		{name: "a script of the host", args: []string{"sh", "-c", ". /etc/profile"}, err: "sh: .: not found\n", code: 127},
 		{name: "a file of the host to read", args: []string{"sh", "-c", "cat < /etc/passwd"}, err: "open /etc/passwd: file does not exist\n", code: 1},
 		{name: "names of files of the host", args: []string{"sh", "-c", "echo /etc/pass*"}, out: "/etc/pass*\n"},
+		{
+			name: "the users of the host", args: []string{"sh", "-c", "echo ~ ~root x=~root:~root $HOME $UID $EUID $GID"},
+			out: "/ ~root x=~root:~root / 0 0 0\n",
+		},
 		{name: "programs of the host", args: []string{"sh", "-c", "command -v ls; type ls; cd /etc; command ls"}, err: "sh: type: not found\nsh: cd: not found\nsh: only `command -v NAME` is known here\n", code: 2},
 		{name: "no terminal", args: []string{"stty", "size"}, err: "stty: standard input is no terminal\n", code: 1},
 	}

@@ -42,8 +42,7 @@ func Look(tree source.Tree, at string) (api.RepositoryPaths, error) {
 		return api.RepositoryPaths{}, err
 	}
 	out := api.RepositoryPaths{
-		Revision: tree.Revision(), Path: strings.TrimPrefix(dir, "."), Items: []api.RepositoryPath{},
-		Tool: toolOf(entries),
+		Revision: tree.Revision(), Path: strings.TrimPrefix(dir, "."), Items: []api.RepositoryPath{}, Tool: toolOf(entries),
 	}
 	slices.SortStableFunc(entries, func(a, b source.Entry) int {
 		if a.IsDir() != b.IsDir() {

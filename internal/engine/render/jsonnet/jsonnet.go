@@ -92,7 +92,7 @@ func library(dir string) (string, error) {
 
 // importer finds imports beside the importing file and then in the library directories.
 type importer struct {
-	stopped func() error // ends when the rendering was given up; the library's method takes no context
+	stopped func() error // an error once the rendering was given up; the library's method takes no context
 	tree    source.Tree
 	dirs    []string
 	left    int64

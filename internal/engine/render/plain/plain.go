@@ -116,8 +116,7 @@ func Documents(name string, data []byte) ([]document.Document, error) {
 	for i := range docs {
 		if docs[i].Kind() == "" {
 			err = &document.Error{
-				Line: docs[i].Line,
-				Err:  fmt.Errorf("document %d: the object has no kind; exclude the file if it is no manifest", docs[i].Number),
+				Line: docs[i].Line, Err: fmt.Errorf("document %d: the object has no kind; exclude the file if it is no manifest", docs[i].Number),
 			}
 			docs = docs[:i]
 			break

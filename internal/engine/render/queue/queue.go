@@ -127,8 +127,7 @@ type Queue struct {
 // New returns an empty Queue.
 func New(cfg Config) *Queue {
 	return &Queue{
-		cfg: cfg.withDefaults(), jobs: map[ID]*entry{}, projects: map[string]*account{}, costs: newCosts(),
-		waits: map[*account]bool{},
+		cfg: cfg.withDefaults(), jobs: map[ID]*entry{}, projects: map[string]*account{}, costs: newCosts(), waits: map[*account]bool{},
 	}
 }
 

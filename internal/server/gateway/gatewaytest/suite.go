@@ -229,8 +229,7 @@ func keepsHealth(t T, s Store) {
 		State: agentapi.StateDegraded, Since: noon(), LastHeartbeat: noon().Add(time.Second),
 		Components: []agentapi.Component{{Name: "git", Status: agentapi.ComponentDegraded, Message: "m"}},
 		Pending:    1, Lag: 2 * time.Second, Items: 3, Versions: agentapi.Versions{
-			Agent: "1", Kubernetes: "2", Git: "3",
-			Engine: agentapi.EngineArgoCD,
+			Agent: "1", Kubernetes: "2", Git: "3", Engine: agentapi.EngineArgoCD,
 		}, Stale: 4,
 		Message: "m", Twin: &gateway.Twin{ClusterUID: "c", Address: "10.0.0.1", At: noon()},
 	}
@@ -249,8 +248,7 @@ func loses(t T, s Store) {
 	epoch := begin(t, s, uid)
 	want(t, "save", s.SaveHealth(ctx, uid, epoch, gateway.Health{State: agentapi.StateConnected, LastHeartbeat: noon(), Items: 3}), nil)
 	lost := gateway.Health{
-		State: agentapi.StateDisconnected, Since: noon().Add(time.Minute), Message: "gone",
-		LastHeartbeat: noon().Add(time.Second),
+		State: agentapi.StateDisconnected, Since: noon().Add(time.Minute), Message: "gone", LastHeartbeat: noon().Add(time.Second),
 	}
 	mark := func(epoch int64, before time.Time) bool {
 		return must[bool](t)(s.MarkLost(ctx, uid, epoch, lost, before))

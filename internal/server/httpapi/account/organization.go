@@ -32,8 +32,7 @@ func (h *RightRoutes) organizations() *core.Noun[api.Organization, *api.Organiza
 			own := api.OrgScope(o.Name)
 			if o.Scope != api.ScopeAccount && o.Scope != own {
 				return "", &api.Error{
-					Code: api.CodeInvalid, Message: "an organization is at its own scope, " + string(own) + ": leave scope out",
-					Field: "body.scope",
+					Code: api.CodeInvalid, Message: "an organization is at its own scope, " + string(own) + ": leave scope out", Field: "body.scope",
 				}
 			}
 			o.ID, o.Scope = o.Name, own
@@ -53,8 +52,7 @@ func (h *RightRoutes) projects() *core.Noun[api.Project, *api.Project] {
 			above, own := api.OrgScope(p.Organization), api.ProjectScope(p.Organization, p.Name)
 			if p.Scope != api.ScopeAccount && p.Scope != above && p.Scope != own {
 				return "", &api.Error{
-					Code: api.CodeInvalid, Message: "a project is at its own scope, " + string(own) + ": leave scope out",
-					Field: "body.scope",
+					Code: api.CodeInvalid, Message: "a project is at its own scope, " + string(own) + ": leave scope out", Field: "body.scope",
 				}
 			}
 			p.ID, p.Scope = api.ProjectID(p.Organization, p.Name), own

@@ -194,8 +194,7 @@ func checkToken(c *core.Call, t *api.Token) error {
 	}
 	if !t.ExpiresAt.After(now) || t.ExpiresAt.After(now.Add(maxTokenTime)) {
 		return &api.Error{
-			Code: api.CodeInvalid, Message: "expiresAt has to be in the future and at most a year from now",
-			Field: "body.expiresAt",
+			Code: api.CodeInvalid, Message: "expiresAt has to be in the future and at most a year from now", Field: "body.expiresAt",
 		}
 	}
 	return nil

@@ -58,8 +58,7 @@ func (h *People) users() *core.Noun[api.User, *api.User] {
 func identifyUser(u *api.User) (api.Scope, error) {
 	if u.Scope != api.ScopeAccount {
 		return "", &api.Error{
-			Code:    api.CodeInvalid,
-			Message: "a user belongs to the account: leave scope out, and bind a role at the scope", Field: "body.scope",
+			Code: api.CodeInvalid, Message: "a user belongs to the account: leave scope out, and bind a role at the scope", Field: "body.scope",
 		}
 	}
 	u.ID, u.Origin = u.Name, api.OriginLocal

@@ -100,7 +100,7 @@ type manifestsInput struct {
 }
 
 // asked is a route whose answer is that of the agent to an order.
-func asked[T, I any](r core.Route, h *Routes, find func(context.Context, *core.Call, *I) (core.Target, error),
+func asked[T, I any](r core.Route, h *item.Clusters, find func(context.Context, *core.Call, *I) (core.Target, error),
 	order func(*I) item.Order,
 ) core.Route {
 	type out struct{ Body T }
@@ -114,14 +114,16 @@ func asked[T, I any](r core.Route, h *Routes, find func(context.Context, *core.C
 // applicationAnswers are what the agent is asked about an application.
 func (h *Routes) applicationAnswers() []core.Route {
 	return []core.Route{
-		asked[api.DiffAnswer](h.applicationRoute("/diff", "diff-application", "List the changes that a sync would make, with their managers"), h,
+		asked[api.DiffAnswer](h.applicationRoute("/diff", "diff-application", "List the changes that a sync would make, with their managers"),
+			h.Clusters,
 			item.Application[diffInput](h.Clusters), func(in *diffInput) item.Order {
 				return in.Order("application.diff", api.DiffRequest{Revision: in.Revision, Drift: in.Drift, Ignored: in.Ignored, Cursor: in.Cursor})
 			}),
-		asked[api.TreeAnswer](h.applicationRoute("/tree", "application-tree", "The objects of an application and what they own, with health"), h,
+		asked[api.TreeAnswer](h.applicationRoute("/tree", "application-tree", "The objects of an application and what they own, with health"),
+			h.Clusters,
 			item.Application[item.Input](h.Clusters), func(in *item.Input) item.Order { return in.Order("application.tree", nil) }),
 		asked[api.ManifestsAnswer](h.applicationRoute("/manifests", "application-manifests",
-			"The objects of an application as rendered or live, secrets masked"), h,
+			"The objects of an application as rendered or live, secrets masked"), h.Clusters,
 			item.Application[manifestsInput](h.Clusters), func(in *manifestsInput) item.Order {
 				return in.Order("application.manifests", api.ManifestsRequest{Live: in.Live, Revision: in.Revision, Cursor: in.Cursor})
 			}),

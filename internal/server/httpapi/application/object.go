@@ -208,8 +208,7 @@ func (n *manifestNoun) permission(verb string) api.Permission {
 
 func (n *manifestNoun) route(method, path, verb, id, summary string) core.Route {
 	return core.Route{
-		Method: method, Path: "/api/v1/agents/{agent}/" + n.many + path, Permission: n.permission(verb), ID: id,
-		Summary: summary, Tag: n.many,
+		Method: method, Path: "/api/v1/agents/{agent}/" + n.many + path, Permission: n.permission(verb), ID: id, Summary: summary, Tag: n.many,
 	}
 }
 
@@ -261,8 +260,7 @@ func (n *manifestNoun) create(ctx context.Context, c *core.Call, in *objectCreat
 		return nil, err
 	}
 	apply := agentapi.ObjectApply{
-		Object: m.normal, Base: base, Version: m.Metadata.ResourceVersion,
-		Create: !in.Body.Upsert, DryRun: in.DryRun,
+		Object: m.normal, Base: base, Version: m.Metadata.ResourceVersion, Create: !in.Body.Upsert, DryRun: in.DryRun,
 	}
 	judged := agentapi.JudgedProject{Wanted: m.project}
 	there, err := n.h.FindItem(ctx, n.kind, in.Agent, m.Metadata.Namespace, m.Metadata.Name)
@@ -383,13 +381,11 @@ func (n *manifestNoun) remove(ctx context.Context, c *core.Call, in *item.Object
 		}
 	}
 	kind, body := string(agentapi.KindObjectDelete), any(agentapi.ObjectDelete{
-		Cascade: in.Cascade, Propagation: in.Propagation,
-		Version: in.Version, DryRun: in.DryRun,
+		Cascade: in.Cascade, Propagation: in.Propagation, Version: in.Version, DryRun: in.DryRun,
 	})
 	if n.kind == api.KindApplication {
 		kind, body = string(agentapi.KindAppDelete), api.DeleteApplicationRequest{
-			Cascade: in.Cascade, Propagation: in.Propagation,
-			Version: in.Version, DryRun: in.DryRun, Reason: in.Reason,
+			Cascade: in.Cascade, Propagation: in.Propagation, Version: in.Version, DryRun: in.DryRun, Reason: in.Reason,
 		}
 	}
 	out, err := n.h.Command(ctx, c, in.WaitInput, item.Order{
@@ -405,18 +401,14 @@ func (n *manifestNoun) remove(ctx context.Context, c *core.Call, in *item.Object
 func (n *manifestNoun) links() core.Route {
 	links := n.route(http.MethodGet, "/{namespace}/{name}/links", "view", n.name()+"-links",
 		"The links that the settings of its cluster give to an "+n.called)
-	links.Mount = core.Mount(core.Answer[item.Input, linksOutput]{
-		Find: func(ctx context.Context, _ *core.Call, in *item.Input) (core.Target, error) {
-			return n.h.FindItem(ctx, n.kind, in.Agent, in.Namespace, in.Name)
-		},
-		Do: func(ctx context.Context, c *core.Call, in *item.Input) (*linksOutput, error) {
-			var out linksOutput
-			o := in.Order(string(agentapi.KindLinks), api.LinksRequest{})
-			o.TargetKind = n.kind
-			return &out, n.h.Ask(ctx, c, o, &out.Body)
-		},
+	find := func(ctx context.Context, _ *core.Call, in *item.Input) (core.Target, error) {
+		return n.h.FindItem(ctx, n.kind, in.Agent, in.Namespace, in.Name)
+	}
+	return asked[api.Links](links, n.h.Clusters, find, func(in *item.Input) item.Order {
+		o := in.Order(string(agentapi.KindLinks), api.LinksRequest{})
+		o.TargetKind = n.kind
+		return o
 	})
-	return links
 }
 
 // reads are list and get, of kinds that have no summary of their own.

@@ -32,7 +32,7 @@ type resourceQuery struct {
 func resourceAnswer[T any](h *Routes, path, id, summary, kind string) core.Route {
 	r := h.applicationRoute("/resource"+path, id, summary)
 	r.Tag = "resources"
-	return asked[T](r, h, item.Application[ResourceInput](h.Clusters),
+	return asked[T](r, h.Clusters, item.Application[ResourceInput](h.Clusters),
 		func(in *ResourceInput) item.Order { return in.Order(kind, resourceQuery{in.ref()}) })
 }
 
@@ -45,26 +45,17 @@ type linksInput struct {
 	Resource  string `query:"resourceName" maxLength:"253" doc:"Name of the object" example:"web"`
 }
 
-type linksOutput struct{ Body api.Links }
-
 // linksRoute asks for the links of an application, or of one of its objects.
 func (h *Routes) linksRoute() core.Route {
 	links := h.applicationRoute("/links", "application-links",
 		"The links that the settings of its cluster give to an application, or to one of its objects")
-	links.Mount = core.Mount(core.Answer[linksInput, linksOutput]{
-		Find: func(ctx context.Context, _ *core.Call, in *linksInput) (core.Target, error) {
-			return h.FindApplication(ctx, in.Input)
-		},
-		Do: func(ctx context.Context, c *core.Call, in *linksInput) (*linksOutput, error) {
-			var out linksOutput
-			var req api.LinksRequest
-			if in.Kind != "" {
-				req.Resource = &api.ResourceRef{Group: in.Group, Version: in.Version, Kind: in.Kind, Namespace: in.ResourceN, Name: in.Resource}
-			}
-			return &out, h.Ask(ctx, c, in.Order(string(agentapi.KindLinks), req), &out.Body)
-		},
+	return asked[api.Links](links, h.Clusters, item.Application[linksInput](h.Clusters), func(in *linksInput) item.Order {
+		var req api.LinksRequest
+		if in.Kind != "" {
+			req.Resource = &api.ResourceRef{Group: in.Group, Version: in.Version, Kind: in.Kind, Namespace: in.ResourceN, Name: in.Resource}
+		}
+		return in.Order(string(agentapi.KindLinks), req)
 	})
-	return links
 }
 
 type resourceDelete struct {
@@ -96,8 +87,8 @@ func (h *Routes) resourceRoutes() []core.Route {
 	patch.Method, patch.Audit, patch.Tag = http.MethodPatch, "resource.patch", "resources"
 	patch.Mount = commanded(h, "resource.patch", func(r *api.ResourcePatch) string { return r.Reason })
 	action := patch
-	action.Method, action.Path, action.Permission, action.Audit = http.MethodPost, item.ApplicationPath+
-		"/resource/actions", api.PermApplicationResourceAction, "resource.action"
+	action.Method, action.Path = http.MethodPost, item.ApplicationPath+"/resource/actions"
+	action.Permission, action.Audit = api.PermApplicationResourceAction, "resource.action"
 	action.ID, action.Summary = "run-action", "Run an action of an object, such as restart"
 	action.Example = `{"resource":{"group":"apps","kind":"Deployment","namespace":"shop","name":"web"},"action":"restart"}`
 	action.Mount = commanded(h, "resource.action", func(r *api.ResourceAction) string { return r.Reason })

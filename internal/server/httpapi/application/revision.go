@@ -41,7 +41,7 @@ func (h *Routes) revisionRoutes() []core.Route {
 		},
 	})
 	many := asked[api.RevisionsAnswer](h.applicationRoute("/revisions", "list-revisions",
-		"Get the authors and messages of some commits of an application's repositories"), h,
+		"Get the authors and messages of some commits of an application's repositories"), h.Clusters,
 		item.Application[revisionsInput](h.Clusters), func(in *revisionsInput) item.Order { return order(&in.Input, in.Revision) })
 	return []core.Route{one, many}
 }

@@ -108,8 +108,7 @@ func (h *ObjectRoutes) labelsOf(ctx context.Context, in *SourceInput) map[string
 func (h *ObjectRoutes) look(ctx context.Context, c *core.Call, in *SourceInput, kind agentapi.Kind, body, into any) error {
 	scope := rbac.Scope(c.Object.Scope)
 	repository := core.Target{Object: rbac.Object{
-		Type: api.TypeRepository, Scope: scope,
-		ID: api.ItemID(in.Agent, in.Namespace, ""), Asserted: true,
+		Type: api.TypeRepository, Scope: scope, ID: api.ItemID(in.Agent, in.Namespace, ""), Asserted: true,
 	}}
 	if err := c.May(api.PermRepositoryView, repository); err != nil {
 		return err

@@ -93,7 +93,8 @@ func (in *ListInput) Options() (api.ListOptions, error) {
 	if err != nil {
 		return out, err
 	}
-	return out, in.Put(&out)
+	err = in.Put(&out)
+	return out, err
 }
 
 // IDInput names an entity. Its fields are parameters: the decoder sees only what is exported.
@@ -130,7 +131,7 @@ type updateInput[T any] struct {
 type DeleteInput struct {
 	IDInput
 	TryInput
-	Force   bool   `query:"force" doc:"Delete it although other objects refer to it; these are deleted too"`
+	Force   bool   `query:"force" doc:"Delete it although other objects refer to it; the references to it are removed too"`
 	IfMatch string `header:"If-Match" maxLength:"64" doc:"ETag that was read"`
 }
 

@@ -27,8 +27,7 @@ func exactJSON() huma.Format {
 // the last.
 func oneOfEach() []string {
 	return []string{
-		"Authorization", "Content-Encoding", "Content-Type", "Idempotency-Key", "If-Match", "Last-Event-ID",
-		"Origin", "X-Slipway-Reason",
+		"Authorization", "Content-Encoding", "Content-Type", "Idempotency-Key", "If-Match", "Last-Event-ID", "Origin", "X-Slipway-Reason",
 	}
 }
 
@@ -37,8 +36,7 @@ func checkHeaders(header http.Header) error {
 	for _, name := range oneOfEach() {
 		if n := len(header.Values(name)); n > 1 {
 			return &api.Error{
-				Code: api.CodeInvalid, Field: "header." + name,
-				Message: fmt.Sprintf("the header %s comes %d times: send it once", name, n),
+				Code: api.CodeInvalid, Field: "header." + name, Message: fmt.Sprintf("the header %s comes %d times: send it once", name, n),
 			}
 		}
 	}

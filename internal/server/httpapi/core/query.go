@@ -48,8 +48,7 @@ func (r *Route) checkQuery(raw string) error {
 		if slices.Contains(r.parameters, name) {
 			if n := len(query[name]); n > 1 && !slices.Contains(r.lists, name) {
 				return &api.Error{
-					Code: api.CodeInvalid, Field: "query." + name,
-					Message: fmt.Sprintf("the parameter %s comes %d times: send it once", name, n),
+					Code: api.CodeInvalid, Field: "query." + name, Message: fmt.Sprintf("the parameter %s comes %d times: send it once", name, n),
 				}
 			}
 			continue

@@ -89,8 +89,7 @@ type bucket struct {
 
 func newLimiter(l Limits, now func() time.Time) *limiter {
 	return &limiter{
-		limits: l.withDefaults(), now: now, buckets: map[string]*list.Element{}, order: list.New(),
-		watching: map[api.Principal]int{},
+		limits: l.withDefaults(), now: now, buckets: map[string]*list.Element{}, order: list.New(), watching: map[api.Principal]int{},
 	}
 }
 

@@ -44,8 +44,7 @@ func (h *AgentRoutes) agents() *core.Noun[api.Agent, *api.Agent] {
 				return h.mayHost(c, after)
 			case after.Hosted != nil && (before.Hosted == nil || after.Hosted.Cluster != before.Hosted.Cluster):
 				return &api.Error{
-					Code: api.CodeInvalid, Field: "body.hosted",
-					Message: "where an agent runs never changes: make another and delete this one",
+					Code: api.CodeInvalid, Field: "body.hosted", Message: "where an agent runs never changes: make another and delete this one",
 				}
 			}
 			after.UID, after.Status, after.SealKey, after.Hosted = before.UID, before.Status, before.SealKey, before.Hosted
@@ -150,8 +149,7 @@ func (h *AgentRoutes) agentRoutes() []core.Route {
 // agentRow is a row about one agent.
 func agentRow(method, path, audit, id, summary string, permission api.Permission) core.Route {
 	return core.Route{
-		Method: method, Path: "/api/v1/agents/{id}" + path, Permission: permission, Audit: audit, ID: id,
-		Summary: summary, Tag: "agents",
+		Method: method, Path: "/api/v1/agents/{id}" + path, Permission: permission, Audit: audit, ID: id, Summary: summary, Tag: "agents",
 	}
 }
 

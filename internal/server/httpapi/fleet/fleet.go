@@ -78,7 +78,8 @@ func (in *FilterInput) filter(ctx context.Context, c *core.Call, saved *ViewRout
 		}
 		f = f.Over(v.Filter)
 	}
-	return f, checkFleet(&f, c.Now())
+	err = checkFleet(&f, c.Now())
+	return f, err
 }
 
 // checkFleet looks at what the decoder does not: scope, labels and ages.

@@ -107,8 +107,7 @@ func (h *JobRoutes) findJob(ctx context.Context, c *core.Call, id string, want a
 func (h *JobRoutes) Routes() []core.Route {
 	route := func(method, path, audit, id, summary string) core.Route {
 		return core.Route{
-			Method: method, Path: "/api/v1/jobs" + path, Access: core.SignedIn, Within: true, Audit: audit, ID: id,
-			Summary: summary, Tag: "jobs",
+			Method: method, Path: "/api/v1/jobs" + path, Access: core.SignedIn, Within: true, Audit: audit, ID: id, Summary: summary, Tag: "jobs",
 		}
 	}
 	create := route(http.MethodPost, "", "job.create", "create-job",
@@ -221,7 +220,8 @@ func (h *JobRoutes) createJob(ctx context.Context, c *core.Call, in *jobCreate) 
 	}
 	if in.DryRun {
 		out := &jobPlanOutput{api.JobPlan{Job: j, Targets: []api.JobTarget{}}}
-		return out, h.planTargets(ctx, c, &in.Body, &out.Body, applications)
+		err := h.planTargets(ctx, c, &in.Body, &out.Body, applications)
+		return out, err
 	}
 	if len(applications) == 0 {
 		return nil, api.Errorf(api.CodeInvalid,

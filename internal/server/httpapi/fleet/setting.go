@@ -87,8 +87,7 @@ type settingUpdate struct {
 
 func (n *settingNoun) route(method, path, verb, id, summary string) core.Route {
 	return core.Route{
-		Method: method, Path: "/api/v1/agents/{agent}/" + n.many + path, Permission: n.permission(verb), ID: id,
-		Summary: summary, Tag: n.many,
+		Method: method, Path: "/api/v1/agents/{agent}/" + n.many + path, Permission: n.permission(verb), ID: id, Summary: summary, Tag: n.many,
 	}
 }
 
@@ -203,8 +202,7 @@ func (n *settingNoun) check(w *api.SettingWrite) error {
 	}
 	if len(w.Labels) > 0 && !n.setting.Open("project") {
 		return &api.Error{
-			Code: api.CodeInvalid, Field: "body.labels",
-			Message: "a " + n.called + " is an entry of a ConfigMap and has no labels: leave them out",
+			Code: api.CodeInvalid, Field: "body.labels", Message: "a " + n.called + " is an entry of a ConfigMap and has no labels: leave them out",
 		}
 	}
 	for name, value := range w.Fields {
@@ -228,8 +226,7 @@ func (n *settingNoun) check(w *api.SettingWrite) error {
 	}
 	if _, err := base64.StdEncoding.DecodeString(string(w.Sealed)); err != nil {
 		return &api.Error{
-			Code: api.CodeInvalid, Field: "body.sealed",
-			Message: "sealed is no base64: write it with the standard alphabet and padding",
+			Code: api.CodeInvalid, Field: "body.sealed", Message: "sealed is no base64: write it with the standard alphabet and padding",
 		}
 	}
 	if w.Name == "" {
@@ -244,8 +241,7 @@ func (n *settingNoun) check(w *api.SettingWrite) error {
 	}
 	if len(w.Name) > 253 || strings.ContainsAny(w.Name, "/ \t\r\n\x00") {
 		return &api.Error{
-			Code: api.CodeInvalid, Field: "body.name",
-			Message: "the name has a slash or a blank, or is longer than 253 bytes: give another",
+			Code: api.CodeInvalid, Field: "body.name", Message: "the name has a slash or a blank, or is longer than 253 bytes: give another",
 		}
 	}
 	return core.CheckLabels(w.Labels)
@@ -313,8 +309,7 @@ func (n *settingNoun) apply(ctx context.Context, c *core.Call, wait item.WaitInp
 
 func (n *settingNoun) order(kind agentapi.Kind, in item.Input, change agentapi.SettingChange, reason string) item.Order {
 	return item.Order{
-		Agent: in.Agent, Kind: string(kind), TargetKind: n.kind, Namespace: in.Namespace, Name: in.Name,
-		Body: change, Reason: reason,
+		Agent: in.Agent, Kind: string(kind), TargetKind: n.kind, Namespace: in.Namespace, Name: in.Name, Body: change, Reason: reason,
 	}
 }
 

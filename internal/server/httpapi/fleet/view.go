@@ -80,8 +80,7 @@ func (h *ViewRoutes) findView(ctx context.Context, c *core.Call, name string, ev
 func (h *ViewRoutes) Routes() []core.Route {
 	route := func(method, path, audit, id, summary string) core.Route {
 		return core.Route{
-			Method: method, Path: "/api/v1/fleet/views" + path, Access: core.SignedIn, Audit: audit, ID: id,
-			Summary: summary, Tag: "fleet",
+			Method: method, Path: "/api/v1/fleet/views" + path, Access: core.SignedIn, Audit: audit, ID: id, Summary: summary, Tag: "fleet",
 		}
 	}
 	own := func(r core.Route, want api.Permission) core.Route { r.Own = want; return r }

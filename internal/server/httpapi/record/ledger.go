@@ -70,7 +70,8 @@ func (in *LedgerList) filter() (api.LedgerFilter, error) {
 	if err != nil {
 		return f, err
 	}
-	return f, in.Put(&f.ListOptions)
+	err = in.Put(&f.ListOptions)
+	return f, err
 }
 
 func (in *LedgerEntries) filter() (api.LedgerFilter, error) {

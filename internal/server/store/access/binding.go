@@ -69,5 +69,6 @@ func everything[T any](ctx context.Context, t db.Tx, e *entity.Kind[T], conditio
 // GrantsVersion counts the changes of what Grants reads: a policy made of an
 // older one is out of date.
 func (s *Rights) GrantsVersion(ctx context.Context) (version int64, err error) {
-	return version, s.db.One(ctx, "SELECT version FROM setting WHERE id = ?", []any{entity.SettingPolicy}, &version)
+	err = s.db.One(ctx, "SELECT version FROM setting WHERE id = ?", []any{entity.SettingPolicy}, &version)
+	return version, err
 }

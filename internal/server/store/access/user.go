@@ -156,8 +156,9 @@ func (s *Users) authUser(ctx context.Context, find func(db.Tx) (*api.User, error
 			return u, err
 		}
 		u.User = *found
-		return u, t.One(ctx, "SELECT password_hash, provider, provider_subject FROM person WHERE id = ?", []any{found.ID},
+		err = t.One(ctx, "SELECT password_hash, provider, provider_subject FROM person WHERE id = ?", []any{found.ID},
 			&u.PasswordHash, &u.Provider, &u.ProviderSubject)
+		return u, err
 	})
 }
 
@@ -218,7 +219,7 @@ func (s *Users) SetPassword(ctx context.Context, name string, p authn.NewPasswor
 		if p.Was != "" && p.Was != was {
 			return &db.Refusal{
 				Kind: db.ErrStale,
-				Said: api.Error{Code: api.CodeConflict, Message: "the password was changed by another user at this moment: sign in with the new one"},
+				Said: api.Error{Code: api.CodeConflict, Message: "the password was changed at this moment: sign in with the new one"},
 			}
 		}
 		err := changeUser(ctx, t, name, "password_hash = ?, must_change_password = ?", p.Hash, p.MustChange)

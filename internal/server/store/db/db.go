@@ -44,7 +44,7 @@ type Config struct {
 	// groups count that followed from it; ProviderGroupsLast when 0.
 	ProviderGroups time.Duration
 	// Observe is called for every transaction with how long it took, and whether the
-	// database could not begin or end it. It must not block; nil: none is.
+	// database could not begin or end it. It must not block; nil: it is not called.
 	Observe func(write bool, took time.Duration, fault bool)
 }
 

@@ -173,8 +173,7 @@ func (s *DB) provider(all []migration) (*goose.Provider, error) {
 		moves = append(moves, goose.NewGoMigration(m.version, &goose.GoFunc{RunTx: m.run}, nil))
 	}
 	options := []goose.ProviderOption{
-		goose.WithGoMigrations(moves...), goose.WithDisableGlobalRegistry(true),
-		goose.WithTableName(versionTable),
+		goose.WithGoMigrations(moves...), goose.WithDisableGlobalRegistry(true), goose.WithTableName(versionTable),
 	}
 	dialect := goose.DialectSQLite3
 	if s.dialect == postgres {

@@ -163,17 +163,29 @@ type List[T any] struct {
 
 // Page reads a page in a transaction of its own.
 func (l List[T]) Page(ctx context.Context, s *DB, w *Where, options api.ListOptions) (api.Page[T], error) {
-	return Read(ctx, s, func(t Tx) (api.Page[T], error) { return l.In(ctx, t, w, options) })
+	o, err := l.order(options) // what is wrong with a request shows without the database
+	if err != nil {
+		return api.Page[T]{}, err
+	}
+	return Read(ctx, s, func(t Tx) (api.Page[T], error) { return l.read(ctx, t, w, o) })
 }
 
 // In reads a page in a transaction.
 func (l List[T]) In(ctx context.Context, t Tx, w *Where, options api.ListOptions) (api.Page[T], error) {
-	page := api.Page[T]{Items: []T{}}
-	options.Sort = cmp.Or(options.Sort, l.Usual)
-	o, err := NewOrder(options, l.ID, l.Sorts)
+	o, err := l.order(options)
 	if err != nil {
-		return page, err
+		return api.Page[T]{}, err
 	}
+	return l.read(ctx, t, w, o)
+}
+
+func (l List[T]) order(options api.ListOptions) (*Order, error) {
+	options.Sort = cmp.Or(options.Sort, l.Usual)
+	return NewOrder(options, l.ID, l.Sorts)
+}
+
+func (l List[T]) read(ctx context.Context, t Tx, w *Where, o *Order) (api.Page[T], error) {
+	page := api.Page[T]{Items: []T{}}
 	if err := t.One(ctx, "SELECT COUNT(*) FROM "+l.Table+w.String(), slices.Clone(w.Args), &page.Total); err != nil {
 		return page, fmt.Errorf("count rows of %s: %w", l.Table, err)
 	}
@@ -184,7 +196,7 @@ func (l List[T]) In(ctx context.Context, t Tx, w *Where, options api.ListOptions
 	o.After(&from)
 	var last any
 	query := "SELECT " + l.Columns + ", " + o.Column + " FROM " + l.Table + from.String() + o.Clause()
-	err = t.Each(ctx, query, append(from.Args, o.Args()...), func(row Row) error {
+	err := t.Each(ctx, query, append(from.Args, o.Args()...), func(row Row) error {
 		var v T
 		var value any
 		if err := l.Scan(row.With(&value), &v); err != nil {

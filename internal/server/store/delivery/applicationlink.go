@@ -135,7 +135,7 @@ func (s *Links) DeleteLink(ctx context.Context, agent, namespace, name string) e
 		id := api.ItemID(agent, namespace, name)
 		err := t.Change(ctx, "link", id, "DELETE FROM application_link WHERE agent = ? AND namespace = ? AND name = ?", agent, namespace, name)
 		if err != nil {
-			return err
+			return fmt.Errorf("delete link of application %s: %w", id, err)
 		}
 		return Relink(ctx, t, "id = ?", id)
 	})

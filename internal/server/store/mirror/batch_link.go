@@ -20,8 +20,7 @@ func (b *batch) link(ctx context.Context) error {
 		switch r.key.Kind {
 		case agentapi.ItemApplication:
 			apps = append(apps, delivery.Linkable{
-				Namespace: r.key.Namespace, Name: r.key.Name, Scope: r.scope, Labels: r.fields.labels,
-				Destination: r.fields.destination,
+				Namespace: r.key.Namespace, Name: r.key.Name, Scope: r.scope, Labels: r.fields.labels, Destination: r.fields.destination,
 			})
 			entries = append(entries, entry)
 		case agentapi.ItemCluster:

@@ -40,8 +40,8 @@ type told = func(rule *api.NotificationRule, event *api.NotificationEvent) (titl
 // of what happened. It returns whether there is
 // more to read, and in how long something will have lasted long enough; less
 // than zero for never.
-func (s *Notices) GatherNotifications(ctx context.Context, timed bool, tell told, made func(rule api.Ref,
-	news bool),
+func (s *Notices) GatherNotifications(ctx context.Context, timed bool, tell told,
+	made func(rule api.Ref, news bool),
 ) (more bool, next time.Duration, err error) {
 	idle, err := s.noRules(ctx)
 	if err != nil || idle {

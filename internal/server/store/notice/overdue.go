@@ -113,8 +113,8 @@ func (n *news) lasting(
 
 // all keeps the messages of a rule about what a query finds now. Where one was new and the query gave as much as it may, there is
 // more.
-func (n *news) all(ctx context.Context, rule *api.NotificationRule, query string, args []any, scan func(db.Row,
-	*api.NotificationEvent) error,
+func (n *news) all(ctx context.Context, rule *api.NotificationRule, query string, args []any,
+	scan func(db.Row, *api.NotificationEvent) error,
 ) error {
 	var found []*api.NotificationEvent
 	err := n.Each(ctx, query, append(args, mostNews), func(row db.Row) error {

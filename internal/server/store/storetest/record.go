@@ -26,8 +26,7 @@ func content(t *testing.T, text string) gateway.Content {
 	defer func() { _ = e.Close() }()
 	sum := sha256.Sum256([]byte(text))
 	return gateway.Content{
-		Hash: hex.EncodeToString(sum[:]), Packed: e.EncodeAll([]byte(text), nil), Size: len(text),
-		Images: []string{"image:" + text},
+		Hash: hex.EncodeToString(sum[:]), Packed: e.EncodeAll([]byte(text), nil), Size: len(text), Images: []string{"image:" + text},
 	}
 }
 

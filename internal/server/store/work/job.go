@@ -61,7 +61,8 @@ func (s *Jobs) GetJob(ctx context.Context, id string) (api.Job, error) {
 		if err != nil {
 			return j, db.Missing(err, "job", id)
 		}
-		return j, countTargets(ctx, t, []*api.Job{&j})
+		err = countTargets(ctx, t, []*api.Job{&j})
+		return j, err
 	})
 }
 

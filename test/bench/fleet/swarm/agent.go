@@ -92,8 +92,7 @@ func (a *agent) connect(server *url.URL, ca string, log *slog.Logger) {
 	run[agentapi.KindRefresh] = done
 	a.link = link.New(link.Config{
 		Server: server, Transport: link.Transport{
-			CAFile: ca,
-			Proxy:  func(*url.URL) (*url.URL, error) { return nil, nil },
+			CAFile: ca, Proxy: func(*url.URL) (*url.URL, error) { return nil, nil },
 		}, //nolint:nilnil // none
 		Token: func() (string, error) { return "", nil }, Core: a.core, Namespace: Namespace,
 		Instance: fmt.Sprintf("bench-%d", a.number), Source: a.items,

@@ -114,8 +114,7 @@ func application(seed uint64, agent, index, version int) ([]byte, error) {
 		}
 	}
 	status.Sync = v1alpha1.SyncStatus{
-		Status: synced, Revision: revision(version),
-		ComparedTo: v1alpha1.ComparedTo{Source: source, Destination: destination},
+		Status: synced, Revision: revision(version), ComparedTo: v1alpha1.ComparedTo{Source: source, Destination: destination},
 	}
 	status.Health = v1alpha1.HealthStatus{Status: health}
 	status.SourceType, status.Summary = "Kustomize", v1alpha1.ApplicationSummary{Images: images}
@@ -132,8 +131,7 @@ func application(seed uint64, agent, index, version int) ([]byte, error) {
 	status.ReconciledAt = &finished
 	status.OperationState = &v1alpha1.OperationState{
 		Operation: v1alpha1.Operation{
-			Sync:        &v1alpha1.SyncOperation{Revision: revision(version), Prune: true},
-			InitiatedBy: v1alpha1.OperationInitiator{Automated: true},
+			Sync: &v1alpha1.SyncOperation{Revision: revision(version), Prune: true}, InitiatedBy: v1alpha1.OperationInitiator{Automated: true},
 		},
 		Phase: draw(now, []int{96, 4}, []v1alpha1.OperationPhase{"Succeeded", "Failed"}), Message: "successfully synced (all tasks run)",
 		StartedAt: at(ran), FinishedAt: &finished,

@@ -158,8 +158,7 @@ func deploy(n *api.TreeNode) {
 				i), CreatedAt: n.CreatedAt,
 			Health: "Healthy", Images: n.Images,
 			Pod: &api.TreePod{
-				Node: fmt.Sprintf("worker-%d", i), Phase: "Running", Ready: 1, Containers: 1,
-				IP: fmt.Sprintf("10.1.%d.%d", len(n.Name), i+1),
+				Node: fmt.Sprintf("worker-%d", i), Phase: "Running", Ready: 1, Containers: 1, IP: fmt.Sprintf("10.1.%d.%d", len(n.Name), i+1),
 			},
 		})
 	}

@@ -48,7 +48,7 @@ export const actions: [string, string][] = [
 
 export const actionName = (action: string): string => actions.find(([key]) => key === action)?.[1] ?? action;
 
-// deedOf is what an operation was: a sync that revert changes in the cluster is a repair, or several.
+// deedOf is what an operation was: a sync that reverts changes in the cluster is a repair, or several.
 export function deedOf(e: Operation): string {
   if (!e.options?.repair) {
     return actionName(e.action);

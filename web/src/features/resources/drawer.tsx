@@ -62,7 +62,7 @@ export default function ResourceDrawer({ app, id, tree, tab, onTab, onOpen, onCl
   const node = tree.nodes.get(id);
   if (!ref || !node) {
     return (
-      <Drawer open onClose={onClose} title={ref ? `${ref.kind} ${ref.name}` : "Object not found"}>
+      <Drawer open onClose={onClose} title={ref ? `${ref.kind} ${ref.name}` : "Object"}>
         <Empty title="Object not found">
           It was deleted in the meantime, or the link is old. Close this to see the current objects.
         </Empty>
