@@ -85,6 +85,7 @@ type Request struct {
 	Hard    bool      // render again, and compare by dry run
 	Retries int64     // attempts that the present operation has behind it
 	Due     bool      // the wait before the next attempt is over
+	Sealed  bool      // nothing is decrypted
 	// Rest is how long that wait still is at most, by the clock that nothing sets; 0 where that is not known.
 	Rest time.Duration
 	// Operating is called after every object that an operation has done; how far it is then costs to find out. It may

@@ -25,6 +25,14 @@ func (e *Engine) Manifests(ctx context.Context, app *v1alpha1.Application) (Wish
 	return e.glance(app).wish(ctx)
 }
 
+// ManifestsSealed is Manifests for a specification that is not stored, so that its author may be allowed less than it asks for:
+// nothing is decrypted.
+func (e *Engine) ManifestsSealed(ctx context.Context, app *v1alpha1.Application) (Wish, error) {
+	in := e.glance(app)
+	in.req.Sealed = true
+	return in.wish(ctx)
+}
+
 // Namespace says what a sync would do to the destination namespace, which is none of the objects: Keep where it leaves it as it
 // is, and an error where the project does not let it be made. It changes nothing.
 func (w Wish) Namespace(ctx context.Context) (object.Manifest, diff.Verb, error) {

@@ -152,6 +152,9 @@ func (t *turn) fetchAll(ctx context.Context, sources []v1alpha1.ApplicationSourc
 			}
 			return revisions, fetched, err
 		}
+		if opened, is := f.Tree.(source.Opened); is && t.req.Sealed {
+			f = Fetched{Tree: opened.Sealed(), Scope: f.Scope + " sealed"}
+		}
 		fetched = append(fetched, f)
 		revisions = append(revisions, f.Tree.Revision())
 	}

@@ -45,7 +45,7 @@ func (l *level) comment(text string) (string, error) {
 	return string(c), nil
 }
 
-// value gives what stands in place of a value.
+// value gives what stands in place of a value. SOPS stores the comments in a list as items: there it can be a comment.
 func (l *level) value(v any, key string, named bool) (any, error) {
 	path := l.path
 	if named {
@@ -59,7 +59,7 @@ func (l *level) value(v any, key string, named bool) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, is := out.(comment); is {
+	if _, is := out.(comment); is && named {
 		return nil, fmt.Errorf("%s: %w: an encrypted value is a comment", shown(path), ErrDamaged)
 	}
 	return out, nil

@@ -184,12 +184,17 @@ func walkJSON(l *level, v any, key string, named bool) (any, error) {
 		if err != nil {
 			return nil, err
 		}
+		kept := v[:0]
 		for i := range v {
-			if v[i], err = walkJSON(&inner, v[i], "", false); err != nil {
+			plain, err := walkJSON(&inner, v[i], "", false)
+			if err != nil {
 				return nil, err
 			}
+			if _, is := plain.(comment); !is { // JSON has none
+				kept = append(kept, plain)
+			}
 		}
-		return v, nil
+		return kept, nil
 	}
 	return l.value(v, key, named)
 }

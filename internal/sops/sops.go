@@ -68,7 +68,7 @@ type comment string
 
 // Looks reports whether data may be an encrypted file. It costs a search and is wrong for texts that quote one.
 func Looks(data []byte) bool {
-	return bytes.Contains(data, []byte(prefix)) && bytes.Contains(data, []byte("sops")) && bytes.Contains(data, []byte("lastmodified"))
+	return bytes.Contains(data, []byte(prefix)) && bytes.Contains(data, []byte(blockKey))
 }
 
 // Read reads a file that SOPS has encrypted. It returns nil for any other file. The name gives a hint of the format.

@@ -79,12 +79,29 @@ func takeBlock(doc *yaml.Node) *yaml.Node {
 	}
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		if m.Content[i].Value == blockKey && m.Content[i+1].Kind == yaml.MappingNode {
-			block := m.Content[i+1]
+			key, block := m.Content[i], m.Content[i+1]
 			m.Content = append(m.Content[:i:i], m.Content[i+2:]...)
+			// What stands before or after the metadata is about the document.
+			about := &doc.FootComment
+			if i > 0 {
+				about = &m.Content[i-2].FootComment
+			}
+			*about = joined(*about, key.HeadComment, key.FootComment)
 			return block
 		}
 	}
 	return nil
+}
+
+// joined puts comments below each other.
+func joined(texts ...string) string {
+	kept := texts[:0]
+	for _, t := range texts {
+		if t != "" {
+			kept = append(kept, t)
+		}
+	}
+	return strings.Join(kept, "\n")
 }
 
 func kindOf(doc *yaml.Node) string {
@@ -211,7 +228,10 @@ func walkMapping(l *level, n *yaml.Node, handled bool) error {
 		}
 		plain := value.Kind == yaml.ScalarNode
 		if plain {
-			if err := lines(l, &value.HeadComment, &value.LineComment); err != nil {
+			if err := lines(l, &value.HeadComment); err != nil {
+				return err
+			}
+			if err := beside(l, &value.LineComment, &key.HeadComment); err != nil {
 				return err
 			}
 		}
@@ -262,21 +282,78 @@ func walkNode(l *level, n *yaml.Node, key string, named, handled bool) error {
 			return err
 		}
 	}
-	for _, item := range n.Content {
-		if err := lines(&inner, &item.HeadComment, &item.LineComment); err != nil {
-			return err
-		}
-		if err := walkNode(&inner, item, "", false, true); err != nil {
-			return err
-		}
-		if err := lines(&inner, &item.FootComment); err != nil {
-			return err
-		}
-	}
-	if handled {
-		return nil
+	if err := walkItems(&inner, n); err != nil || handled {
+		return err
 	}
 	return lines(&inner, &n.FootComment)
+}
+
+// walkItems walks the items of a list. Those that are comments become ones.
+func walkItems(l *level, n *yaml.Node) error {
+	kept := n.Content[:0]
+	above := ""
+	for _, item := range n.Content {
+		if err := lines(l, &item.HeadComment); err != nil {
+			return err
+		}
+		if err := beside(l, &item.LineComment, &item.HeadComment); err != nil {
+			return err
+		}
+		note, err := walkItem(l, item)
+		if err != nil {
+			return err
+		}
+		if err := lines(l, &item.FootComment); err != nil {
+			return err
+		}
+		if note != "" {
+			above = joined(above, item.HeadComment, note, item.FootComment)
+			continue
+		}
+		item.HeadComment = joined(above, item.HeadComment)
+		above = ""
+		kept = append(kept, item)
+	}
+	n.Content = kept
+	switch {
+	case above == "":
+	case len(kept) == 0:
+		n.HeadComment = joined(n.HeadComment, above)
+	default:
+		last := kept[len(kept)-1]
+		last.FootComment = joined(last.FootComment, above)
+	}
+	return nil
+}
+
+// walkItem walks an item of a list, and returns it where it is a comment.
+func walkItem(l *level, item *yaml.Node) (string, error) {
+	if item.Kind != yaml.ScalarNode || item.Anchor != "" {
+		return "", walkNode(l, item, "", false, true)
+	}
+	v, err := scalar(item)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", shown(l.path), err)
+	}
+	if v, err = l.value(v, "", false); err != nil {
+		return "", err
+	}
+	if note, is := v.(comment); is {
+		return "#" + strings.ReplaceAll(string(note), "\n", "\n#"), nil
+	}
+	return "", replace(item, v)
+}
+
+// beside replaces the comment beside a value. Like SOPS, it puts what was encrypted above the value.
+func beside(l *level, text, above *string) error {
+	was := *text
+	if err := lines(l, text); err != nil {
+		return err
+	}
+	if *text != was {
+		*above, *text = joined(*above, *text), ""
+	}
+	return nil
 }
 
 // replace makes a scalar of another value. Its comments stay.

@@ -13,6 +13,7 @@ var (
 	ErrEscape   = errors.New("symbolic link leaves the repository")
 	ErrLinkLoop = errors.New("too many levels of symbolic links")
 	ErrTooLarge = errors.New("file is larger than the limit")
+	ErrSealed   = errors.New("file is encrypted, and cannot be decrypted")
 )
 
 // Read is one thing that was learned from a Tree: what a name held, or the listing of a directory. A miss has an

@@ -40,6 +40,14 @@ type Explained interface {
 	Change() (Change, error)
 }
 
+// Opened is a Tree whose encrypted files are decrypted as they are read. Sums are those of the files as they are stored. Of
+// a file that cannot be decrypted, ReadFile fails with an error that wraps ErrSealed.
+type Opened interface {
+	Tree
+	// Sealed is the same tree for those who may not see what is decrypted: reading an encrypted file fails.
+	Sealed() Tree
+}
+
 // Entry describes one name in a Tree.
 type Entry struct {
 	Name string      // base name

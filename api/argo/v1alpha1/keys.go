@@ -81,6 +81,8 @@ const (
 	SecretTypeRepositoryWrite = "repository-write"
 	SecretTypeRepoWriteCreds  = "repo-write-creds"
 	SecretTypeSCMCreds        = "scm-creds"
+	// SecretTypeSOPS marks private keys for files that SOPS has encrypted. Argo CD has no such type and ignores it.
+	SecretTypeSOPS = "sops"
 )
 
 // Finalizers.

@@ -48,6 +48,8 @@ type Settings struct {
 	secrets map[string]Secret            // labelled Secrets and argocd-secret, by name
 	configs map[string]map[string]string // ConfigMaps that configure us, by name
 	edition map[string]string            // of ConfigMaps: their resourceVersion, by name
+	rings   map[string]projectRing       // keys to decrypt with, by project
+	ringsAt uint64                       // the version that they are of
 }
 
 // Secret is a labelled Secret of the agent's namespace.

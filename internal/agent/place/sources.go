@@ -11,7 +11,9 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine"
+	"github.com/slipway-gitops/slipway/internal/sops"
 	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
+	"github.com/slipway-gitops/slipway/internal/source/sealed"
 )
 
 // Sources resolves what Applications deploy, with the credentials of the settings, and knows which Application follows which
@@ -20,6 +22,8 @@ type Sources struct {
 	pool      *gitsource.Pool
 	settings  *Settings
 	OnResolve func(revision string) // called for each revision that is fetched; nil for none
+	Opener    sops.Opener           // opens data keys that no Secret has the key for; nil for none
+	Decrypted func(values []string) // called with what was decrypted; nil for none
 
 	mu      sync.Mutex
 	follows map[registry.Name][]follow
@@ -111,7 +115,11 @@ func (s *Sources) Fetch(ctx context.Context, project string, src v1alpha1.Applic
 	if err != nil {
 		return engine.Fetched{}, err
 	}
-	return engine.Fetched{Tree: tree, Scope: project + "/" + repo.Scope()}, nil
+	scope := project + "/" + repo.Scope()
+	if keys, decrypts := s.keysOf(project); decrypts { // with other keys the result may be another one
+		return engine.Fetched{Tree: sealed.New(tree, keys), Scope: scope + " decrypted with " + keys.Ring.Identity()}, nil
+	}
+	return engine.Fetched{Tree: tree, Scope: scope}, nil
 }
 
 // Follow makes an Application hear of the revisions that its specification names, and of no others.

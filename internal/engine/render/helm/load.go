@@ -153,6 +153,9 @@ func (w *walker) walk(rel string, depth int) error {
 		}
 		// A link that cannot be followed fails here, with the reason.
 		raw, err := w.tree.ReadFile(path.Join(w.root, name))
+		if errors.Is(err, source.ErrSealed) && !needed(name) {
+			continue // the secrets of another environment: who names it as a value file gets the error
+		}
 		if err != nil {
 			return fmt.Errorf("read %s: %w", name, linkError(err))
 		}
@@ -162,6 +165,16 @@ func (w *walker) walk(rel string, depth int) error {
 		w.files = append(w.files, &archive.BufferedFile{Name: name, Data: bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))})
 	}
 	return nil
+}
+
+// needed reports whether a file is a part of the chart itself, and not one that a template or a source may ask for.
+func needed(name string) bool {
+	switch base := path.Base(name); base {
+	case "Chart.yaml", "values.yaml", "values.schema.json":
+		return true
+	}
+	dir, _, _ := strings.Cut(name, "/")
+	return dir == "templates" || dir == "crds" || dir == "charts"
 }
 
 // linkError says of an escaping link what a user of the contract expects to read.

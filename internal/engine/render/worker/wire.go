@@ -77,6 +77,7 @@ func known() map[string]error {
 		"escape":    source.ErrEscape,
 		"loop":      source.ErrLinkLoop,
 		"too-large": source.ErrTooLarge,
+		"sealed":    source.ErrSealed,
 		"limit":     document.ErrLimit,
 		"crash":     render.ErrCrash,
 		"jsonnet":   render.ErrJsonnet,
