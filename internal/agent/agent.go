@@ -29,6 +29,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/agent/report"
 	"github.com/slipway-gitops/slipway/internal/agent/shard"
+	"github.com/slipway-gitops/slipway/internal/agent/veil"
 	"github.com/slipway-gitops/slipway/internal/agent/verb"
 	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/engine"
@@ -135,9 +136,11 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	}
 	cfg.REST = rest.CopyConfig(cfg.REST)
 	cfg.REST.QPS, cfg.REST.Burst = -1, -1
+	hidden := veil.New()
+	cfg.Log = hidden.Log(cfg.Log)
 	a := &Agent{
 		cfg: cfg, ready: make(chan struct{}), disk: &disk{dir: cfg.Data},
-		turner: turner{namespace: cfg.Namespace, log: cfg.Log, traces: newTraces(cfg.Tracer)},
+		turner: turner{namespace: cfg.Namespace, log: cfg.Log, traces: newTraces(cfg.Tracer), veil: hidden},
 	}
 	a.queue = registry.NewQueue(func(id registry.Name) string { return a.registry.ProjectOf(id) })
 	a.turns = registry.NewTurns(cfg.Workers, a.queue, func(id registry.Name, end func()) func() { return a.shards.Away(id, end) })
@@ -154,6 +157,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	a.registry = registry.New(cfg.Namespace, a.driver.Wants, a.forget)
 	if cfg.Shadow {
 		a.shadow = beside.NewShadow(a.registry, &a.helm)
+		a.shadow.Clean = hidden.Document
 		a.metrics.registry.MustRegister(&shadowGauges{a.shadow})
 	}
 	if a.apps, err = registry.NewClient(cfg.REST); err != nil {
@@ -171,6 +175,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	a.projects = place.NewProjects(cfg.Namespace, a.projectChanged, cfg.Log)
 	a.differences = place.NewDifferences(func() map[string]string { return a.settings.Config(place.ConfigArgoCD) }, cfg.Log)
 	a.sources = place.NewSources(a.pool, a.settings)
+	a.sources.Decrypted = hidden.Note
 	guard := a.driver.Guard(false)
 	a.clusters = place.NewClusters(place.Options{
 		REST: cfg.REST, Settings: a.settings, Rules: a.projects.Rules, Installation: cfg.Installation, Outbound: cfg.Outbound, Shadow: cfg.Shadow,
@@ -188,7 +193,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	}
 	a.renderer, a.children = renderer, children
 	a.engine = &engine.Engine{
-		Sources: a.sources, Renderer: renderer, Clusters: a.clusters, Projects: a.projects, Namespace: cfg.Namespace,
+		Sources: a.sources, Renderer: veiled{renderer, hidden}, Clusters: a.clusters, Projects: a.projects, Namespace: cfg.Namespace,
 		Now: time.Now, Ran: clock.Ran,
 		TimeLimit: a.settings.TimeLimit, Differences: a.differences.Get, Budget: &cfg.Budget,
 		Shadow: cfg.Shadow,

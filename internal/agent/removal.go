@@ -174,7 +174,7 @@ func (a *turner) reportDeletion(ctx context.Context, log *slog.Logger, app *v1al
 	}
 	now := time.Now()
 	next.Conditions = status.Conditions(app.Status.Conditions, fresh, metaTime(now))
-	patch, err := status.Patch(app, next, now)
+	patch, err := status.Patch(app, hide(a.veil, next), now)
 	if err == nil && patch != nil {
 		err = a.write(ctx, app, patch)
 	}

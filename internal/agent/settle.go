@@ -27,7 +27,7 @@ func (a *turner) confirm(app **v1alpha1.Application) func(
 		if stored((*app).Status.OperationState) {
 			return nil
 		}
-		now := state()
+		now := hide(a.veil, state())
 		if !stored(&now) {
 			return nil // it has more hooks than a status has room for
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent/report"
 	"github.com/slipway-gitops/slipway/internal/agent/shard"
 	"github.com/slipway-gitops/slipway/internal/agent/status"
+	"github.com/slipway-gitops/slipway/internal/agent/veil"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/decide"
 )
@@ -41,6 +42,7 @@ type turner struct {
 	shards    *shard.Shards  // nil where one replica works on all
 	shadow    *beside.Shadow // nil unless nothing is to be written
 	ledger    *report.Ledger // nil without a server
+	veil      *veil.Veil     // what was decrypted
 	heard     atomic.Uint64  // grows when something changed that Applications may have failed without
 }
 
@@ -130,7 +132,7 @@ func (a *turner) turn(ctx context.Context, id registry.Name) {
 	ctx, span := a.traces.turn(ctx, id, e.Asked.Trace)
 	defer span.Done()
 	heard := a.heard.Load()
-	res := a.engine.Reconcile(ctx, req)
+	res := a.hidden(a.engine.Reconcile(ctx, req))
 	if ctx.Err() != nil || a.fell(ctx, id) {
 		return // stopped: nothing is written or reported in part, the next start goes on
 	}
@@ -254,7 +256,7 @@ func (a *turner) progress(
 		if time.Now().Before(next) {
 			return
 		}
-		now := state()
+		now := hide(a.veil, state())
 		patch, err := status.Progress(*app, &now)
 		if err == nil && patch != nil {
 			err = a.write(ctx, *app, patch)
@@ -274,7 +276,7 @@ func (a *turner) progress(
 // report writes the status, once, and only when something visible changed. seen is app with what is not reported of it.
 func (a *turner) report(ctx context.Context, app, seen *v1alpha1.Application, res engine.Result) error {
 	now := time.Now()
-	next := status.Next(seen, res, now, a.namespace)
+	next := hide(a.veil, status.Next(seen, res, now, a.namespace))
 	// A revision that changed nothing for this Application is not worth a write of its own: in a repository of 2,000
 	// applications each commit would cost 2,000. It is part of the next write, or written on request.
 	if next.Sync.Revision != app.Status.Sync.Revision || !slices.Equal(next.Sync.Revisions, app.Status.Sync.Revisions) {
@@ -419,7 +421,7 @@ func (a *turner) lookOn(ctx context.Context, log *slog.Logger, e registry.Entry,
 		return
 	}
 	a.sources.Follow(id, e.App)
-	res := a.engine.Reconcile(ctx, a.request(e, start))
+	res := a.hidden(a.engine.Reconcile(ctx, a.request(e, start)))
 	if ctx.Err() != nil {
 		return
 	}

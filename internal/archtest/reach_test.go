@@ -31,7 +31,7 @@ func rooms() map[string][]string {
 
 		"internal/engine":         {api, source, "internal/project", "internal/engine/..."},
 		"internal/engine/object":  {api},
-		"internal/engine/render":  {api, source, object, redact},
+		"internal/engine/render":  {api, source, object, redact, "internal/sops"},
 		"internal/engine/diff":    {api, object, "internal/engine/jq"},
 		"internal/engine/jq":      {object},
 		"internal/engine/plan":    {api, object, diff},
@@ -46,7 +46,8 @@ func rooms() map[string][]string {
 		"internal/engine/fit":     {api, object},
 		"internal/engine/prepare": {api, object, diff, plan, "internal/engine/decide"},
 
-		"internal/source":   {api, "internal/git", "internal/outward"},
+		"internal/source":   {api, "internal/git", "internal/outward", "internal/sops"},
+		"internal/sops":     {},
 		"internal/git":      {api, redact},
 		"internal/gitserve": {api},
 		"internal/webhook":  {api},
@@ -149,8 +150,9 @@ func agentRooms() map[string][]string {
 		"internal/agent/report": {
 			api, source, source + "/git", "internal/git", object, diff, live, health, "internal/engine", "internal/engine/guard", "internal/operate", redact,
 			"internal/agent/place", "internal/agent/registry", "internal/agent/shard", "internal/agent/status", "internal/agent/verb", "internal/agent/link",
-			"internal/agent/instance", "internal/agent/damp", "internal/agent/record",
+			"internal/agent/instance", "internal/agent/damp", "internal/agent/record", "internal/agent/veil",
 		},
+		"internal/agent/veil":  {redact},
 		"internal/agent/shard": {api, "internal/clock", "internal/agent/registry"},
 		"internal/agent/beside": {
 			api, object, live, "internal/engine", "internal/engine/render", "internal/agent/command", "internal/agent/place", "internal/agent/registry", "internal/agent/report",
@@ -169,11 +171,11 @@ func agentRooms() map[string][]string {
 		"internal/agent/status": {api, source, object, live, "internal/engine", "internal/engine/decide", "internal/engine/mark"},
 		"internal/agent/place": {
 			api, source, source + "/git", object, diff, live, health, "internal/engine", "internal/engine/apply", "internal/project", "internal/git", "internal/webhook",
-			"internal/outward", "internal/agent/registry", "internal/agent/link",
+			"internal/outward", "internal/agent/registry", "internal/agent/link", "internal/sops", source + "/sealed",
 		},
 		"internal/agent": {
 			api, source, source + "/...", "internal/git", "internal/webhook", "internal/project", "internal/engine/...",
-			"internal/operate", "internal/inspect", "internal/cause", "internal/clue", "internal/seal", "internal/podlog", "internal/trace", "internal/inlet", "internal/outward", "internal/clock", redact,
+			"internal/sops", "internal/operate", "internal/inspect", "internal/cause", "internal/clue", "internal/seal", "internal/podlog", "internal/trace", "internal/inlet", "internal/outward", "internal/clock", redact,
 		},
 	}
 }

@@ -25,8 +25,7 @@ func (e *Engine) Manifests(ctx context.Context, app *v1alpha1.Application) (Wish
 	return e.glance(app).wish(ctx)
 }
 
-// ManifestsSealed is Manifests for a specification that is not stored, so that its author may be allowed less than it asks for:
-// nothing is decrypted.
+// ManifestsSealed is Manifests for a specification that is not stored, whose author may have fewer rights: nothing is decrypted.
 func (e *Engine) ManifestsSealed(ctx context.Context, app *v1alpha1.Application) (Wish, error) {
 	in := e.glance(app)
 	in.req.Sealed = true

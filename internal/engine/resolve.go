@@ -152,9 +152,7 @@ func (t *turn) fetchAll(ctx context.Context, sources []v1alpha1.ApplicationSourc
 			}
 			return revisions, fetched, err
 		}
-		if opened, is := f.Tree.(source.Opened); is && t.req.Sealed {
-			f = Fetched{Tree: opened.Sealed(), Scope: f.Scope + " sealed"}
-		}
+		f.Tree, f.Scope = source.Seal(f.Tree, f.Scope, t.req.Sealed)
 		fetched = append(fetched, f)
 		revisions = append(revisions, f.Tree.Revision())
 	}

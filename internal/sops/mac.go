@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // opening is a decryption under way.
@@ -76,15 +78,10 @@ func (o *opening) open(value any, note comment, isComment bool, path []string) (
 
 // shown names a place in an error: its keys, which SOPS does not encrypt.
 func shown(path []string) string {
-	const most = 200
-	text := strings.Join(path, ".")
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	if text == "" {
+	if len(path) == 0 {
 		return "the document"
 	}
-	return strconv.Quote(text)
+	return strconv.Quote(legible.Cut(strings.Join(path, "."), 200))
 }
 
 // canonical is a value as it is authenticated.

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // metadata is what SOPS adds to a file.
@@ -50,7 +52,7 @@ func naming(kind string) []string {
 	return []string{"key_id"}
 }
 
-// kinds are all kinds of keys, in the order in which they are tried: those that need nobody first.
+// kinds are all kinds of keys, in the order in which they are tried: those that need no service first.
 func kinds() []string {
 	return []string{KindAge, KindPGP, KindAWS, KindGCP, KindAzure, KindVault, KindHC}
 }
@@ -72,11 +74,7 @@ func (r Recipient) String() string {
 		}
 	}
 	name := strings.Join(parts, "/")
-	const most = 200
-	if len(name) > most {
-		name = strings.ToValidUTF8(name[:most], "") + "…"
-	}
-	name = strconv.Quote(name)
+	name = strconv.Quote(legible.Cut(name, 200))
 	name = name[1 : len(name)-1]
 	label := map[string]string{
 		KindAge: "", KindPGP: "PGP key ", KindAWS: "AWS KMS key ", KindGCP: "Google Cloud KMS key ", KindAzure: "Azure Key Vault key ",

@@ -137,7 +137,7 @@ func (r *Ring) addPGP(data []byte) error {
 			return fmt.Errorf("key %s has no private part; export it with gpg --export-secret-keys --armor", name)
 		}
 		if locked(e) {
-			return fmt.Errorf("key %s is protected by a passphrase, which nobody enters here; export it without one", name)
+			return fmt.Errorf("key %s is protected by a passphrase, which cannot be entered here; export it without one", name)
 		}
 		r.pgp = append(r.pgp, e)
 		r.names = append(r.names, name)

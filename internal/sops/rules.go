@@ -92,7 +92,7 @@ func (r *rules) encrypted(path []string, above [][]string, isComment bool) bool 
 	return true
 }
 
-// anyComment reports whether a comment above a value matches. With own, the last one is the value itself, which does not count.
+// anyComment reports whether a comment above a value matches. With own, the last one is the value itself, which is ignored.
 func anyComment(above [][]string, re *regexp.Regexp, own bool) bool {
 	for i, level := range above {
 		for j, c := range level {

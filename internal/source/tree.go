@@ -48,6 +48,15 @@ type Opened interface {
 	Sealed() Tree
 }
 
+// Seal returns a tree without what is decrypted of it, if that is asked for, and the scope of results that are made of it.
+func Seal(t Tree, scope string, asked bool) (Tree, string) {
+	opened, is := t.(Opened)
+	if !asked || !is {
+		return t, scope
+	}
+	return opened.Sealed(), scope + " sealed"
+}
+
 // Entry describes one name in a Tree.
 type Entry struct {
 	Name string      // base name

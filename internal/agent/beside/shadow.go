@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // Shadow is what an agent that writes nothing has found out: what it would do, beside what the engine does that works on the
@@ -20,6 +21,8 @@ type Shadow struct {
 	registry *registry.Registry
 	helm     *HelmDefault
 	changed  chan struct{} // has something in it when the report may be another one
+	// Clean takes known secrets out of JSON; nil: none are known.
+	Clean func([]byte) []byte
 
 	mu    sync.Mutex
 	found map[registry.Name]*finding
@@ -148,9 +151,26 @@ func (s *Shadow) Failed(id registry.Name) bool {
 	return f != nil && f.Error != ""
 }
 
+// cleaned gives a finding without known secrets.
+func (s *Shadow) cleaned(f *finding) *finding {
+	if s.Clean == nil {
+		return f
+	}
+	raw, err := json.Marshal(f)
+	clean := s.Clean(raw)
+	if err != nil || bytes.Equal(raw, clean) {
+		return f
+	}
+	var out finding
+	if err := strict.Decode(clean, &out, strict.Unknown); err != nil {
+		return &finding{Error: "the finding cannot be shown: it has a decrypted value in it"}
+	}
+	return &out
+}
+
 // Compared takes in what came of a comparison, and says so where it is news.
 func (s *Shadow) Compared(log *slog.Logger, app *v1alpha1.Application, res engine.Result, took time.Duration) {
-	if f := findingOf(res); s.put(registry.NameOf(app), f) {
+	if f := s.cleaned(findingOf(res)); s.put(registry.NameOf(app), f) {
 		logFinding(log, app, f, took)
 	}
 }

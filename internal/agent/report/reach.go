@@ -66,10 +66,12 @@ type redaction struct {
 }
 
 // Redact returns JSON or a text without the secrets that the agent knows.
-func (s *Source) Redact(raw []byte) []byte { return s.secrets().Document(raw) }
+func (s *Source) Redact(raw []byte) []byte { return s.Veil.Document(s.secrets().Document(raw)) }
 
 // RedactText returns a message without them, and without those of its addresses.
-func (s *Source) RedactText(text string) string { return redact.Addresses(s.secrets().Text(text)) }
+func (s *Source) RedactText(text string) string {
+	return redact.Addresses(s.Veil.Text(s.secrets().Text(text)))
+}
 
 func (s *Source) secrets() *redact.Known {
 	version := s.Settings.Version()

@@ -21,6 +21,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
+	"github.com/slipway-gitops/slipway/internal/agent/veil"
 	"github.com/slipway-gitops/slipway/internal/agent/verb"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/live/stream"
@@ -59,6 +60,7 @@ type Config struct {
 	Registry           *registry.Registry
 	Projects           *place.Projects
 	Settings           *place.Settings
+	Veil               *veil.Veil // what was decrypted
 	Clusters           *place.Clusters
 	Pool               *gitsource.Pool
 	Deleters           *verb.Deleters

@@ -7,7 +7,9 @@ import (
 )
 
 // Log returns a logger that writes what l does, without decrypted values.
-func (v *Veil) Log(l *slog.Logger) *slog.Logger { return slog.New(handler{Handler: l.Handler(), veil: v}) }
+func (v *Veil) Log(l *slog.Logger) *slog.Logger {
+	return slog.New(handler{Handler: l.Handler(), veil: v})
+}
 
 type handler struct {
 	slog.Handler

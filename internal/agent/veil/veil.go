@@ -3,6 +3,7 @@ package veil
 
 import (
 	"crypto/sha256"
+	"strings"
 	"sync"
 
 	"github.com/slipway-gitops/slipway/internal/redact"
@@ -10,7 +11,7 @@ import (
 
 // Bounds of what is known. The values that were noted first are given up over them.
 const (
-	maxBytes = 32 << 20
+	maxBytes = 8 << 20
 	perBatch = 256 // values that are looked for together
 )
 
@@ -20,6 +21,7 @@ type Veil struct {
 	batches []*batch
 	seen    map[[sha256.Size]byte]bool
 	bytes   int
+	noted   int
 }
 
 // batch is some values. Only the last one grows: what is made of the others is made once.
@@ -38,6 +40,50 @@ func (v *Veil) String() string { return "veil" }
 // GoString is String.
 func (v *Veil) GoString() string { return "veil" }
 
+// Empty reports whether nothing was decrypted yet.
+func (v *Veil) Empty() bool {
+	if v == nil {
+		return true
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return len(v.batches) == 0
+}
+
+// Version is a number that is another one when more is known.
+func (v *Veil) Version() int {
+	if v == nil {
+		return 0
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.noted
+}
+
+// shortestPart is how long a part of a text of several lines is at least that is looked for, in bytes.
+const shortestPart = 8
+
+// parts are the lines of a value that has several, and what is assigned in them: a value can be a file of settings.
+func parts(value string) []string {
+	out := []string{value}
+	if !strings.Contains(strings.TrimSpace(value), "\n") {
+		return out
+	}
+	for line := range strings.Lines(value) {
+		line = strings.TrimSpace(line)
+		for _, sign := range []string{": ", "="} {
+			if _, set, is := strings.Cut(line, sign); is {
+				line = strings.Trim(set, ` "'`)
+				break
+			}
+		}
+		if len(line) >= shortestPart && !strings.HasPrefix(line, "-----") {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
 // Note takes values that were decrypted.
 func (v *Veil) Note(values []string) {
 	if v == nil {
@@ -45,19 +91,10 @@ func (v *Veil) Note(values []string) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for _, text := range values {
-		sum := sha256.Sum256([]byte(text))
-		if v.seen[sum] {
-			continue
+	for _, value := range values {
+		for _, text := range parts(value) {
+			v.note(text)
 		}
-		v.seen[sum] = true
-		last := len(v.batches) - 1
-		if last < 0 || len(v.batches[last].values) >= perBatch {
-			v.batches = append(v.batches, &batch{})
-			last++
-		}
-		v.batches[last].values = append(v.batches[last].values, text)
-		v.bytes += len(text)
 	}
 	for v.bytes > maxBytes && len(v.batches) > 1 {
 		for _, text := range v.batches[0].values {
@@ -66,6 +103,23 @@ func (v *Veil) Note(values []string) {
 		}
 		v.batches = v.batches[1:]
 	}
+}
+
+// note takes one value. The lock is held.
+func (v *Veil) note(text string) {
+	sum := sha256.Sum256([]byte(text))
+	if v.seen[sum] {
+		return
+	}
+	v.seen[sum] = true
+	last := len(v.batches) - 1
+	if last < 0 || len(v.batches[last].values) >= perBatch {
+		v.batches = append(v.batches, &batch{})
+		last++
+	}
+	v.batches[last].values = append(v.batches[last].values, text)
+	v.bytes += len(text)
+	v.noted++
 }
 
 // all returns what finds the values that are known.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -297,13 +298,23 @@ func (p *preview) source(i int) string {
 	return "spec.source"
 }
 
+// manifests renders the sources. What is decrypted for the Application as it is stored is decrypted for no other specification:
+// the author of one can have a template print it in another form.
+func (p *preview) manifests(ctx context.Context) (engine.Wish, error) {
+	if p.existing != nil && p.existing.Spec.ProjectName() == p.app.Spec.ProjectName() &&
+		equality.Semantic.DeepEqual(p.existing.Spec.EffectiveSources(), p.app.Spec.EffectiveSources()) {
+		return p.v.Engine.Manifests(ctx, p.app)
+	}
+	return p.v.Engine.ManifestsSealed(ctx, p.app)
+}
+
 // predict reads the sources, renders them, and has the destination try out what comes of it. That the project permits it
 // was asked before, and is asked again by the engine.
 func (p *preview) predict(ctx context.Context) error {
 	if err := p.checkSources(ctx); err != nil || p.wrong() {
 		return err
 	}
-	wish, err := p.v.Engine.Manifests(ctx, p.app)
+	wish, err := p.manifests(ctx)
 	var denied *engine.ProjectError
 	switch {
 	case err != nil && ctx.Err() != nil:

@@ -172,6 +172,9 @@ func check(res Result, l Limits) error {
 	var total int64
 	for i := range res.Objects {
 		total += int64(len(res.Objects[i].JSON))
+		if err := checkSealed(&res.Objects[i]); err != nil {
+			return err
+		}
 	}
 	if total > l.Bytes {
 		return fmt.Errorf("the objects are larger than %d bytes together: %w; split the application", l.Bytes, document.ErrLimit)

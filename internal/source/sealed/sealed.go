@@ -19,7 +19,7 @@ type Keys struct {
 	Holder string
 	// Advice says how to add a key.
 	Advice string
-	// Note takes what was decrypted before it is returned, so that it can be hidden elsewhere; nil for nobody.
+	// Note takes what was decrypted before it is returned, so that it can be hidden elsewhere; nil for none.
 	Note func(values []string)
 }
 
@@ -89,7 +89,7 @@ func (t *Tree) Change() (source.Change, error) {
 	return source.Change{}, errors.New("the author of the revision is not known")
 }
 
-// Sealed is the tree with encrypted files that nobody can read.
+// Sealed is the tree with encrypted files that cannot be read.
 func (t *Tree) Sealed() source.Tree { return shut{t.Tree} }
 
 // shut is a Tree that gives out no encrypted file.
@@ -99,7 +99,7 @@ type shut struct{ source.Tree }
 func (t shut) ReadFile(name string) ([]byte, error) {
 	raw, file, err := encrypted(t.Tree, name)
 	if file != nil {
-		return nil, &sealedError{fmt.Errorf("read %s: it is encrypted, and a preview of what is not saved decrypts nothing; save the "+
+		return nil, &sealedError{fmt.Errorf("%s is encrypted, and a preview of what is not saved decrypts nothing; save the "+
 			"application to see what it gives", name)}
 	}
 	return raw, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/slipway-gitops/slipway/internal/sops"
 	"github.com/slipway-gitops/slipway/internal/source"
 )
 
@@ -50,6 +51,10 @@ func (f valueFile) read(b *budget) ([]byte, error) {
 	}
 	if err := b.take(f.String(), int64(len(raw))); err != nil {
 		return nil, err
+	}
+	if file, err := sops.Read(f.name, raw); file != nil || err != nil {
+		return nil, fmt.Errorf("read %s: it is encrypted with SOPS, and the project has no key; store the private key in a labelled Secret, "+
+			"see docs/guide/secrets-in-git.md", f)
 	}
 	return raw, nil
 }
