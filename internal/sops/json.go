@@ -29,7 +29,7 @@ func readJSON(data []byte) (*File, error) {
 	if err != nil || !ok {
 		return nil, nil //nolint:nilerr // it is no JSON object
 	}
-	if _, err := d.Token(); err != io.EOF { //nolint:errorlint // a decoder returns it as it is
+	if _, err := d.Token(); err != io.EOF {
 		return readYAML(data) // flow style, or several documents
 	}
 	block, ok := obj.take(blockKey).(*jsonObject)

@@ -42,8 +42,10 @@ func rulesOf(text func(name string) string) (rules, error) {
 		into **regexp.Regexp
 		name string
 	}{
-		{&r.unencryptedRegex, "unencrypted_regex"}, {&r.encryptedRegex, "encrypted_regex"},
-		{&r.unencryptedComment, "unencrypted_comment_regex"}, {&r.encryptedComment, "encrypted_comment_regex"},
+		{&r.unencryptedRegex, "unencrypted_regex"},
+		{&r.encryptedRegex, "encrypted_regex"},
+		{&r.unencryptedComment, "unencrypted_comment_regex"},
+		{&r.encryptedComment, "encrypted_comment_regex"},
 	} {
 		var err error
 		if *one.into, err = compile(one.name); err != nil {
