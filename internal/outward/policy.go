@@ -153,6 +153,12 @@ func (p *Policy) Check(host string) error {
 	return err
 }
 
+// Names reports whether the operator allows a host by its name or its address, and does not refuse it.
+func (p *Policy) Names(host string) bool {
+	at, allowed, err := p.name(host)
+	return err == nil && (allowed || at.IsValid() && p.Allow.hasAddress(at.WithZone("").Unmap()))
+}
+
 // Resolve gives the addresses of a host, all of which may be connected to. It refuses the host where one may not. An error
 // that is no refusal is one of the resolver.
 func (p *Policy) Resolve(ctx context.Context, host string) ([]netip.Addr, error) {
