@@ -28,9 +28,9 @@ import (
 )
 
 const (
-	maxHeads  = 2000       // tags whose digest is kept
-	maxRecall = 64 << 10   // bytes of what is kept on disk about a version
-	maxLayer  = 256 << 20  // bytes of a layer, packed
+	maxHeads  = 2000      // tags whose digest is kept
+	maxRecall = 64 << 10  // bytes of what is kept on disk about a version
+	maxLayer  = 256 << 20 // bytes of a layer, packed
 	fetchTime = 10 * time.Minute
 )
 

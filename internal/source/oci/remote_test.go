@@ -322,22 +322,36 @@ func TestHostileContentIsRefused(t *testing.T) {
 		kind error
 		want string
 	}{
-		"two layers":           {func(s *testenv.OCIServer) { s.Push("web", "1", nil, layer, testenv.OCILayer{MediaType: testenv.OCITarGzip, Content: testenv.TarGzip(t, map[string]string{"b": "c"})}) }, oci.ErrArtifact, "2 layers"},
-		"no layer":             {func(s *testenv.OCIServer) { s.Push("web", "1", nil, testenv.OCILayer{MediaType: "text/plain", Content: []byte("x")}) }, oci.ErrArtifact, "no layer with files"},
-		"many layers":          {func(s *testenv.OCIServer) { s.Push("web", "1", nil, many...) }, oci.ErrArtifact, "11 layers"},
-		"a type not allowed":   {func(s *testenv.OCIServer) { s.Push("web", "1", nil, testenv.OCILayer{MediaType: "application/x.tar+gzip", Content: tarred}) }, oci.ErrArtifact, "reposerver.oci.layer.media.types"},
-		"an index":             {func(s *testenv.OCIServer) { s.Manifest("web", "1", testenv.OCIIndex, index) }, oci.ErrArtifact, "linux/amd64, linux/arm64"},
-		"no manifest":          {func(s *testenv.OCIServer) { s.Manifest("web", "1", testenv.OCIManifest, []byte("<html>")) }, oci.ErrArtifact, "cannot be read"},
-		"a huge manifest":      {func(s *testenv.OCIServer) { s.Manifest("web", "1", testenv.OCIManifest, bytes.Repeat([]byte(" "), 5<<20)) }, web.ErrTooLarge, "4 MiB"},
-		"another blob":         {blobs(func([]byte) []byte { return testenv.TarGzip(t, map[string]string{"a": "evil"}) }), nil, ""},
-		"a truncated blob":     {blobs(func(b []byte) []byte { return b[:len(b)/2] }), web.ErrConnect, "before its size"},
-		"a longer blob":        {blobs(func(b []byte) []byte { return append(bytes.Clone(b), "more"...) }), archive.ErrDigest, ""},
-		"a blob of same size":  {blobs(func(b []byte) []byte { c := bytes.Clone(b); c[9] ^= 1; return c }), archive.ErrDigest, ""},
-		"a bomb":               {func(s *testenv.OCIServer) { s.PushFiles("web", "1", map[string]string{"a": strings.Repeat("\x00", 4<<20)}) }, archive.ErrArchive, "times its size"},
-		"a way out":            {func(s *testenv.OCIServer) { s.PushFiles("web", "1", map[string]string{"../a": "x"}) }, archive.ErrArchive, "leaves it"},
-		"a missing layer":      {func(s *testenv.OCIServer) { s.Push("web", "1", nil, layer); s.Forget(s.Blob(tarred)) }, artifact.ErrNoVersion, "lacks the layer"},
-		"an oversized layer":   {func(s *testenv.OCIServer) { s.Manifest("web", "1", testenv.OCIManifest, []byte(`{"layers":[{"mediaType":"`+testenv.OCITarGzip+`","digest":"`+s.Blob(tarred)+`","size":99999999999}]}`)) }, oci.ErrArtifact, "MiB"},
-		"a digest of nonsense": {func(s *testenv.OCIServer) { s.Manifest("web", "1", testenv.OCIManifest, []byte(`{"layers":[{"mediaType":"`+testenv.OCITarGzip+`","digest":"../../x","size":9}]}`)) }, oci.ErrArtifact, "SHA-256"},
+		"two layers": {func(s *testenv.OCIServer) {
+			s.Push("web", "1", nil, layer, testenv.OCILayer{MediaType: testenv.OCITarGzip, Content: testenv.TarGzip(t, map[string]string{"b": "c"})})
+		}, oci.ErrArtifact, "2 layers"},
+		"no layer": {func(s *testenv.OCIServer) {
+			s.Push("web", "1", nil, testenv.OCILayer{MediaType: "text/plain", Content: []byte("x")})
+		}, oci.ErrArtifact, "no layer with files"},
+		"many layers": {func(s *testenv.OCIServer) { s.Push("web", "1", nil, many...) }, oci.ErrArtifact, "11 layers"},
+		"a type not allowed": {func(s *testenv.OCIServer) {
+			s.Push("web", "1", nil, testenv.OCILayer{MediaType: "application/x.tar+gzip", Content: tarred})
+		}, oci.ErrArtifact, "reposerver.oci.layer.media.types"},
+		"an index":    {func(s *testenv.OCIServer) { s.Manifest("web", "1", testenv.OCIIndex, index) }, oci.ErrArtifact, "linux/amd64, linux/arm64"},
+		"no manifest": {func(s *testenv.OCIServer) { s.Manifest("web", "1", testenv.OCIManifest, []byte("<html>")) }, oci.ErrArtifact, "cannot be read"},
+		"a huge manifest": {func(s *testenv.OCIServer) {
+			s.Manifest("web", "1", testenv.OCIManifest, bytes.Repeat([]byte(" "), 5<<20))
+		}, web.ErrTooLarge, "4 MiB"},
+		"another blob":        {blobs(func([]byte) []byte { return testenv.TarGzip(t, map[string]string{"a": "evil"}) }), nil, ""},
+		"a truncated blob":    {blobs(func(b []byte) []byte { return b[:len(b)/2] }), web.ErrConnect, "before its size"},
+		"a longer blob":       {blobs(func(b []byte) []byte { return append(bytes.Clone(b), "more"...) }), archive.ErrDigest, ""},
+		"a blob of same size": {blobs(func(b []byte) []byte { c := bytes.Clone(b); c[9] ^= 1; return c }), archive.ErrDigest, ""},
+		"a bomb": {func(s *testenv.OCIServer) {
+			s.PushFiles("web", "1", map[string]string{"a": strings.Repeat("\x00", 4<<20)})
+		}, archive.ErrArchive, "times its size"},
+		"a way out":       {func(s *testenv.OCIServer) { s.PushFiles("web", "1", map[string]string{"../a": "x"}) }, archive.ErrArchive, "leaves it"},
+		"a missing layer": {func(s *testenv.OCIServer) { s.Push("web", "1", nil, layer); s.Forget(s.Blob(tarred)) }, artifact.ErrNoVersion, "lacks the layer"},
+		"an oversized layer": {func(s *testenv.OCIServer) {
+			s.Manifest("web", "1", testenv.OCIManifest, []byte(`{"layers":[{"mediaType":"`+testenv.OCITarGzip+`","digest":"`+s.Blob(tarred)+`","size":99999999999}]}`))
+		}, oci.ErrArtifact, "MiB"},
+		"a digest of nonsense": {func(s *testenv.OCIServer) {
+			s.Manifest("web", "1", testenv.OCIManifest, []byte(`{"layers":[{"mediaType":"`+testenv.OCITarGzip+`","digest":"../../x","size":9}]}`))
+		}, oci.ErrArtifact, "SHA-256"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

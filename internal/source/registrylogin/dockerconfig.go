@@ -26,7 +26,9 @@ type dockerEntry struct {
 }
 
 // String shows no secret.
-func (c DockerConfig) String() string { return fmt.Sprintf("docker config(%d registries)", len(c.entries)) }
+func (c DockerConfig) String() string {
+	return fmt.Sprintf("docker config(%d registries)", len(c.entries))
+}
 
 // GoString shows no secret.
 func (c DockerConfig) GoString() string { return c.String() }
