@@ -163,7 +163,7 @@ func TestATokenServiceElsewhereIsRefusedUnlessTheOperatorAllowsIt(t *testing.T) 
 		"https://registry.gitlab.example.org/token": true, "https://gitlab.example.org/jwt/auth": true, "https://REGISTRY.gitlab.example.org:8443/t?x=1": true,
 		"https://auth.example.net/token": true, "https://auth.example.com/token": false, "http://gitlab.example.org/jwt/auth": false,
 		"https://ann@gitlab.example.org/": false, "https://127.0.0.1/token": false, "https://localhost/token": false, "https://169.254.169.254/": false,
-		"": false, "/token": false, "gopher://gitlab.example.org/": false, "https://org/": false, "https://" + strings.Repeat("a", 2000) + ".example.org/": false,
+		"/token": true, "": false, "//example.com/token": false, "gopher://gitlab.example.org/": false, "https://org/": false, "https://" + strings.Repeat("a", 2000) + ".example.org/": false,
 	} {
 		if _, err := s.judge(realm); (err == nil) != ok {
 			t.Errorf("%.80s: %v", realm, err)

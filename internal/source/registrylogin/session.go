@@ -236,8 +236,8 @@ func (s *Session) secret(ctx context.Context, repository string) (Secret, error)
 // its domain are asked, others where the operator allows them. The policy of outbound connections comes on top.
 func (s *Session) judge(realm string) (*url.URL, error) {
 	wrong := func(hint string) error { return &Error{Kind: ErrService, Host: s.home.Host, Hint: hint} }
-	u, err := url.Parse(realm)
-	if err != nil || len(realm) > 2000 || u.Hostname() == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+	u, err := s.home.Parse(realm) // olareg writes it without its own host
+	if err != nil || realm == "" || len(realm) > 2000 || u.Hostname() == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
 		return nil, wrong("what the registry gives as its address is none: check what answers at the address of the registry")
 	}
 	if u.Scheme != "https" && s.home.Scheme == "https" {
