@@ -66,7 +66,7 @@ func OCIBasicAuth(user, password string) OCIOption {
 	return func(c *ociConfig) { c.user, c.password = user, password }
 }
 
-// OCITokens asks for tokens of the server's own token service, which gives them for a user name and a password; for everybody
+// OCITokens asks for tokens of the server's own token service, which gives them for a user name and a password; for every client
 // where both are "".
 func OCITokens(user, password string) OCIOption {
 	return func(c *ociConfig) { c.tokens, c.user, c.password = true, user, password }

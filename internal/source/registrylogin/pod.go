@@ -43,7 +43,7 @@ const (
 	maxHosts     = 1000
 )
 
-// PodOptions configure a Pod. They are the operator's alone: whoever chooses an address of a registry must not choose where
+// PodOptions configure a Pod. They are the operator's alone: a user who chooses the address of a registry must not choose where
 // identities are sent.
 type PodOptions struct {
 	// Getenv reads the variables that each cloud sets in a pod; nil for os.Getenv.

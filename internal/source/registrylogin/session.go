@@ -71,7 +71,7 @@ type Session struct {
 	home *url.URL
 
 	mu     sync.Mutex
-	way    way // how the registry wants it; the zero value until it said
+	way    way // how the registry wants it; the zero value until it asked
 	tokens map[string]*slot
 }
 

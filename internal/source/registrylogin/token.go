@@ -21,7 +21,7 @@ const (
 	maxAnswer    = 256 << 10 // bytes of an answer with a token
 	maxToken     = 64 << 10
 	defaultLife  = time.Minute // of a token whose end is not given, as the specification has it
-	longestLife  = time.Hour   // what is said to live longer is asked for again all the same
+	longestLife  = time.Hour   // a longer life is cut to this
 	serviceLimit = 30 * time.Second
 	clientID     = "slipway"
 )
