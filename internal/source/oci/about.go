@@ -30,7 +30,8 @@ func aboutOf(annotations map[string]string, helm bool) about {
 		return legible.Line(strings.TrimSpace(annotations["org.opencontainers.image."+name]), maxPart)
 	}
 	out := about{Author: legible.Line(strings.TrimSpace(annotations["org.opencontainers.image.authors"]), maxAuthor), Helm: helm}
-	if at, err := time.Parse(time.RFC3339, annotations["org.opencontainers.image.created"]); err == nil && at.Year() > 1970 && at.Year() < 10_000 {
+	at, err := time.Parse(time.RFC3339, annotations["org.opencontainers.image.created"])
+	if err == nil && at.Year() > 1970 && at.Year() < 10_000 {
 		out.At = at.UTC()
 	}
 	subject := strings.TrimSpace(get("title") + " " + get("version"))

@@ -18,7 +18,6 @@ const (
 	maxPath    = 255  // bytes of the name of a repository, as registries have it
 )
 
-//nolint:gochecknoglobals // compiled once
 var (
 	pathRule   = regexp.MustCompile(`^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`)
 	tagRule    = regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`)
@@ -45,8 +44,9 @@ func ParseAddress(raw string) (a Address, version string, err error) {
 	}
 	host, path, _ := strings.Cut(text, "/")
 	u, err := url.Parse("https://" + host)
-	if err != nil || u.User != nil || u.Hostname() == "" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" || strings.ContainsAny(host, "?#@\\ ") {
-		return Address{}, "", fmt.Errorf("the address of the registry has no host that can be used: write it as %shost/repository, without user and password", Scheme)
+	if err != nil || u.Hostname() == "" || u.Path != "" || strings.ContainsAny(host, "?#@\\ ") {
+		return Address{}, "", fmt.Errorf("the address of the registry has no host that can be used: write it as %shost/repository, "+
+			"without user and password", Scheme)
 	}
 	a.Host = strings.TrimSuffix(strings.ToLower(host), ":443")
 	if before, digest, ok := strings.Cut(path, "@"); ok {
@@ -83,7 +83,7 @@ func checkPath(path string) error {
 	case pathRule.MatchString(strings.ToLower(path)):
 		return fmt.Errorf("the repository %q has capital letters, which no registry takes: write it in lower case", legible.Line(path, 80))
 	}
-	return fmt.Errorf("%q is no name of a repository: it has parts of lower case letters, digits, dots, dashes and underscores, with / between them",
+	return fmt.Errorf("%q is no name of a repository: its parts are lower case letters, digits, dots, dashes and underscores, between slashes",
 		legible.Line(path, 80))
 }
 

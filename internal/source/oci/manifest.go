@@ -110,7 +110,8 @@ func (m manifest) only() (descriptor, error) {
 	for _, d := range found[:min(len(found), maxNamed)] {
 		names = append(names, legible.Line(strings.Trim(d.Platform.OS+"/"+d.Platform.Architecture, "/"), 40))
 	}
-	return descriptor{}, refuse("it is an index of %d manifests (%s): push the artifact without platforms, or set the digest of one as targetRevision",
+	return descriptor{}, refuse("it is an index of %d manifests (%s): push the artifact without platforms, "+
+		"or set the digest of one as targetRevision",
 		len(found), strings.Join(names, ", "))
 }
 

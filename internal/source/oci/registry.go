@@ -63,6 +63,16 @@ func (r *registry) ask(ctx context.Context, method string, at *url.URL, header h
 	return resp, nil
 }
 
+// get reads what is at an address, at most most bytes.
+func (r *registry) get(ctx context.Context, at *url.URL, header http.Header, most int64) ([]byte, error) {
+	resp, err := r.ask(ctx, http.MethodGet, at, header)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	return read(at, resp, most)
+}
+
 // read reads an answer of at most most bytes.
 func read(at *url.URL, resp *http.Response, most int64) ([]byte, error) {
 	defer func() { _ = resp.Body.Close() }()
@@ -96,10 +106,7 @@ func (r *registry) digestOf(ctx context.Context, tag string) (string, error) {
 	if digest := resp.Header.Get("Docker-Content-Digest"); IsDigest(digest) {
 		return digest, nil // what is fetched later must have it
 	}
-	if resp, err = r.ask(ctx, http.MethodGet, at, acceptManifests()); err != nil { // some registries leave it out
-		return "", err
-	}
-	raw, err := read(at, resp, maxManifest)
+	raw, err := r.get(ctx, at, acceptManifests(), maxManifest) // some registries leave it out
 	if err != nil {
 		return "", err
 	}
@@ -111,14 +118,11 @@ func (r *registry) manifest(ctx context.Context, digest string) (manifest, error
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
 	at := r.at("manifests", digest)
-	resp, err := r.ask(ctx, http.MethodGet, at, acceptManifests())
+	raw, err := r.get(ctx, at, acceptManifests(), maxManifest)
 	if errors.Is(err, web.ErrNotFound) {
-		return manifest{}, fmt.Errorf("%w: %s has no manifest %s: it was deleted, or belongs to another repository", artifact.ErrNoVersion, r.path, digest)
+		return manifest{}, fmt.Errorf("%w: %s has no manifest %s: it was deleted, or belongs to another repository",
+			artifact.ErrNoVersion, r.path, digest)
 	}
-	if err != nil {
-		return manifest{}, err
-	}
-	raw, err := read(at, resp, maxManifest)
 	if err != nil {
 		return manifest{}, err
 	}
@@ -128,7 +132,7 @@ func (r *registry) manifest(ctx context.Context, digest string) (manifest, error
 // blob opens content. The reader fails where it ends early, and goes on to the first byte too many, so that its digest is another.
 func (r *registry) blob(ctx context.Context, d descriptor) (io.ReadCloser, error) {
 	at := r.at("blobs", d.Digest)
-	resp, err := r.ask(ctx, http.MethodGet, at, nil)
+	resp, err := r.ask(ctx, http.MethodGet, at, nil) //nolint:bodyclose // it is what the caller gets
 	if errors.Is(err, web.ErrNotFound) {
 		return nil, fmt.Errorf("%w: %s lacks the layer %s of its manifest: push it again", artifact.ErrNoVersion, r.path, d.Digest)
 	}
@@ -204,7 +208,9 @@ func (r *registry) tags(ctx context.Context, before list) (list, error) {
 			Tags []string `json:"tags"`
 		}
 		if strict.Decode(raw, &answer, strict.Foreign) != nil {
-			return list{}, &web.Error{Kind: web.ErrAnswer, URL: web.Shown(at), Hint: "what answers is no list of tags: check that the address is one of a registry"}
+			return list{}, &web.Error{
+				Kind: web.ErrAnswer, URL: web.Shown(at), Hint: "what answers is no list of tags: check that the address is one of a registry",
+			}
 		}
 		for _, tag := range answer.Tags {
 			if tagRule.MatchString(tag) {
@@ -225,7 +231,9 @@ func (r *registry) tags(ctx context.Context, before list) (list, error) {
 			return list{}, err
 		}
 		if key := query.Encode(); seen[key] {
-			return list{}, &web.Error{Kind: web.ErrAnswer, URL: web.Shown(first), Hint: "the registry's list of tags has no end: it leads to a page that was read already"}
+			return list{}, &web.Error{
+				Kind: web.ErrAnswer, URL: web.Shown(first), Hint: "the registry's list of tags has no end: it leads to a page that was read already",
+			}
 		}
 		seen[query.Encode()] = true
 	}
@@ -258,7 +266,7 @@ func follow(first *url.URL, next string) (url.Values, error) {
 	return query, nil
 }
 
-var links = regexp.MustCompile(`<([^<>]*)>([^<]*)`) //nolint:gochecknoglobals // compiled once
+var links = regexp.MustCompile(`<([^<>]*)>([^<]*)`)
 
 // nextPage finds the link to the next page.
 func nextPage(header http.Header) (string, bool) {

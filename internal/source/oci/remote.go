@@ -117,7 +117,8 @@ func (r *Remote) Find(ctx context.Context, rev artifact.Revision, since time.Tim
 	version := strings.TrimSpace(rev.Version)
 	if artifact.Pinned(version) {
 		if !IsDigest(version) {
-			return artifact.Found{}, fmt.Errorf("%w: %q is no whole digest: write sha256: and 64 digits", artifact.ErrNoVersion, legible.Line(version, 150))
+			return artifact.Found{}, fmt.Errorf("%w: %q is no whole digest: write sha256: and 64 digits", artifact.ErrNoVersion,
+				legible.Line(version, 150))
 		}
 		return artifact.Found{Version: version, Digest: version}, nil
 	}

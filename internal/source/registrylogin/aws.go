@@ -16,7 +16,7 @@ import (
 )
 
 // ecrHost is the host of a private registry: account, FIPS, region and the domain of the partition, or the dual-stack domain.
-var ecrHost = regexp.MustCompile( //nolint:gochecknoglobals // compiled once
+var ecrHost = regexp.MustCompile(
 	`^\d{12}\.dkr[.-]ecr(-fips)?\.([a-z]{2}[a-z-]{1,20}-\d)\.(amazonaws\.com|amazonaws\.com\.cn|on\.aws|on\.amazonwebservices\.com\.cn)$`)
 
 // ecr is what the host of a registry says.
@@ -115,7 +115,8 @@ func (p *Pod) awsRole(ctx context.Context, of ecr) (role, error) {
 	case p.opts.Getenv("AWS_ACCESS_KEY_ID") != "" && p.opts.Getenv("AWS_SECRET_ACCESS_KEY") != "":
 		return role{p.opts.Getenv("AWS_ACCESS_KEY_ID"), p.opts.Getenv("AWS_SECRET_ACCESS_KEY"), p.opts.Getenv("AWS_SESSION_TOKEN")}, nil
 	}
-	return role{}, errors.New("the environment has neither AWS_WEB_IDENTITY_TOKEN_FILE nor AWS_CONTAINER_CREDENTIALS_FULL_URI: the pod has no identity")
+	return role{}, errors.New("the environment has neither AWS_WEB_IDENTITY_TOKEN_FILE nor AWS_CONTAINER_CREDENTIALS_FULL_URI: " +
+		"the pod has no identity")
 }
 
 // assume is AssumeRoleWithWebIdentity of STS, which takes a token of Kubernetes and needs no signature.

@@ -48,7 +48,8 @@ func ReadDockerConfig(raw []byte) (DockerConfig, error) {
 		return DockerConfig{}, fmt.Errorf("read .dockerconfigjson: it has more than %d KiB", maxDockerConfig>>10)
 	}
 	if err := strict.Decode(raw, &file, strict.Foreign); err != nil { // its text may quote a secret
-		return DockerConfig{}, errors.New(`read .dockerconfigjson: it is not JSON with "auths": make it with kubectl create secret docker-registry`)
+		return DockerConfig{}, errors.New(`read .dockerconfigjson: it is not JSON with "auths": make it with ` +
+			"kubectl create secret docker-registry")
 	}
 	if len(file.Auths) > maxDockerEntries {
 		return DockerConfig{}, fmt.Errorf("read .dockerconfigjson: it has more than %d registries", maxDockerEntries)

@@ -206,10 +206,8 @@ func TestSecretsHideThemselves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range []any{
-		Secret{Username: "u", Password: "s3cret", Refresh: "s3cret", Token: "s3cret"}, Fixed{Password: "s3cret"}, &Fixed{Token: "s3cret"}, c,
-		&Secret{Refresh: "s3cret"},
-	} {
+	all := Secret{Username: "u", Password: "s3cret", Refresh: "s3cret", Token: "s3cret"}
+	for _, v := range []any{all, Fixed(all), &Fixed{Token: "s3cret"}, &Secret{Refresh: "s3cret"}, c} {
 		for _, format := range []string{"%v", "%+v", "%#v", "%s"} {
 			if got := fmt.Sprintf(format, v); strings.Contains(got, "s3cret") {
 				t.Errorf("%T with %s is %s", v, format, got)

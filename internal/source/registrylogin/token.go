@@ -85,7 +85,7 @@ func (s *Session) request(ctx context.Context, by way, secret Secret, repository
 	}
 	req, err := tokenRequest(ctx, by.realm, values, secret)
 	if err != nil {
-		return token{}, &Error{Kind: ErrService, Host: s.home.Host, Hint: "its address cannot be asked for: check the configuration of the registry"}
+		return token{}, s.noService(nil, "its address cannot be asked for: check the configuration of the registry")
 	}
 	began := s.opts.Now()
 	resp, err := s.opts.Client.Do(req)
@@ -93,27 +93,31 @@ func (s *Session) request(ctx context.Context, by way, secret Secret, repository
 		if ctx.Err() != nil {
 			return token{}, err
 		}
-		return token{}, &Error{Kind: ErrService, Host: s.home.Host, cause: err}
+		return token{}, s.noService(err, "")
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.Request != nil && !sameHost(resp.Request.URL, by.realm) {
-		return token{}, &Error{Kind: ErrService, Host: s.home.Host, Hint: "it redirects to another host: correct the configuration of the registry"}
+		return token{}, s.noService(nil, "it redirects to another host: correct the configuration of the registry")
 	}
 	if err := web.Check(by.realm, resp); err != nil {
 		if errors.Is(err, web.ErrAuth) || errors.Is(err, web.ErrDenied) || resp.StatusCode == http.StatusBadRequest {
 			return token{}, s.denied(secret)
 		}
-		return token{}, &Error{Kind: ErrService, Host: s.home.Host, cause: err}
+		return token{}, s.noService(err, "")
 	}
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
-		return token{}, &Error{Kind: ErrService, Host: s.home.Host, cause: err}
+		return token{}, s.noService(err, "")
 	}
 	got, ok := readToken(raw, began)
 	if !ok {
-		return token{}, &Error{Kind: ErrService, Host: s.home.Host, Hint: "its answer has no token that can be used: check what answers there"}
+		return token{}, s.noService(nil, "its answer has no token that can be used: check what answers there")
 	}
 	return got, nil
+}
+
+func (s *Session) noService(cause error, hint string) error {
+	return &Error{Kind: ErrService, Host: s.home.Host, Hint: hint, cause: cause}
 }
 
 func (s *Session) denied(secret Secret) error {
