@@ -84,10 +84,7 @@ func (e Engine) Unused(t SettingType, field, value string) string {
 		return "the agent's own engine checks no signatures yet: keep the key where an Argo CD runs, and check signatures at the Git server"
 	}
 	if t == SettingCluster {
-		switch field {
-		case "namespaces", "clusterResources":
-			return "the agent's own engine does not limit itself to namespaces yet: limit what the credentials may do in the cluster"
-		case "shard":
+		if field == "shard" {
 			return "agents divide their work automatically: leave it out"
 		}
 		return ""

@@ -90,7 +90,7 @@ func TestAnArgoCDUsesEveryFieldAndTheOwnEngineSaysWhichItDoesNot(t *testing.T) {
 			}
 		}
 	}
-	want := map[string]bool{"gpgkey keyData": true, "cluster namespaces": true, "cluster clusterResources": true, "cluster shard": true}
+	want := map[string]bool{"gpgkey keyData": true, "cluster shard": true}
 	for _, kind := range []agentapi.SettingType{agentapi.SettingRepository, agentapi.SettingRepoCreds} {
 		for _, field := range []string{
 			"type", "enableOCI", "insecureOCIForceHttp", "enableLfs", "githubAppID", "githubAppInstallationID", "githubAppEnterpriseBaseUrl", "githubAppPrivateKey",

@@ -79,6 +79,9 @@ type Config struct {
 
 	MetricsApplications bool // a metric for each Application
 
+	Namespaced      bool     // rights in namespaces only: nothing is asked of the whole cluster
+	ClusterCommands []string // programs that execProviderConfig of a cluster Secret may run
+
 	Engine       agentapi.Engine // what works on the Applications; "" for the one in this process
 	HelmVersion  string          // render.HelmV3, render.HelmV4, or "auto", also "", for that of the Argo CD in Namespace
 	Shadow       bool            // compute and report everything, write nothing
@@ -179,6 +182,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	guard := a.driver.Guard(false)
 	a.clusters = place.NewClusters(place.Options{
 		REST: cfg.REST, Settings: a.settings, Rules: a.projects.Rules, Installation: cfg.Installation, Outbound: cfg.Outbound, Shadow: cfg.Shadow,
+		Namespaced: cfg.Namespaced, Signs: newSigner(cfg.ClusterCommands),
 		Log: cfg.Log, Notify: a.liveEvent, Kinds: a.kindsChanged, Missed: a.metrics.missedEvent,
 		Guard: func(next http.RoundTripper) http.RoundTripper {
 			if guard != nil {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -95,6 +96,11 @@ The cluster that holds the Applications is found by --kubeconfig, then KUBECONFI
 		"parts of the Applications that replicas share, each working on some; 1: one replica works on all, the others wait")
 	fs.DurationVar(&f.cfg.LeaseDuration, "lease-duration", shard.Duration,
 		"how long the lease of a replica counts that is gone; whole seconds, the same for all")
+	fs.BoolVar(&f.cfg.Namespaced, "namespaced", false,
+		"ask nothing of the whole cluster, for an agent with Roles only; its own cluster is a destination only if a cluster Secret "+
+			"names the namespaces")
+	fs.StringSliceVar(&f.cfg.ClusterCommands, "cluster-commands", nil,
+		"`paths` of programs that execProviderConfig of a cluster Secret may run; argocd-k8s-auth aws, gcp and azure need none")
 	fs.StringVar(&f.budget, "deletion-budget", plan.DefaultBudget().String(),
 		"what one sync may delete without a person's word: a number of objects, "+
 			"\"20,30%\" for more than 20 that are over 30% of the application, or off")
@@ -130,6 +136,10 @@ func (f *flags) run(ctx context.Context) error {
 		return fmt.Errorf("--repository-size %d: give a number of MiB from 1 to %d", f.cfg.RepositorySize, int64(maxMiB))
 	case f.cfg.RepositoryMemory < leastGit || f.cfg.RepositoryMemory > maxMiB:
 		return fmt.Errorf("--repository-memory %d: give a number of MiB from %d to %d", f.cfg.RepositoryMemory, leastGit, int64(maxMiB))
+	case slices.ContainsFunc(f.cfg.ClusterCommands, func(path string) bool { return !filepath.IsAbs(path) }):
+		return errors.New("--cluster-commands: give absolute paths")
+	case f.cfg.Namespaced && f.cfg.InstallCRDs:
+		return errors.New("--namespaced installs no resource definitions: have them installed, and set --install-crds=false")
 	case f.cfg.Shards < 1 || f.cfg.Shards > shard.Max:
 		return fmt.Errorf("--shards %d: give a number from 1 to %d", f.cfg.Shards, shard.Max)
 	case f.cfg.Shards > 1 && f.cfg.Shadow:

@@ -166,6 +166,9 @@ func unserved(err error) bool {
 
 // ensureNamespace makes the agent's own namespace, which its lease lives in.
 func (c *Config) ensureNamespace(ctx context.Context) error {
+	if c.Namespaced {
+		return nil // it is there, or nothing of the agent is
+	}
 	client, err := dynamic.NewForConfig(c.REST)
 	if err != nil {
 		return fmt.Errorf("make client: %w", err)

@@ -46,6 +46,7 @@ func (e *takenError) Error() string { return e.why }
 type others struct {
 	home      string // namespace of this agent
 	client    dynamic.Interface
+	narrow    bool // the agent looks at its own namespace only
 	apps      func(namespace string) dynamic.ResourceInterface
 	clusters  *place.Clusters
 	namespace func() (counts func(string) bool, err error) // where this agent's Applications are
@@ -62,7 +63,7 @@ func (a *Agent) addOthers() error {
 		return fmt.Errorf("make client: %w", err)
 	}
 	a.others = &others{
-		home: a.cfg.Namespace, client: client, apps: a.apps.In, clusters: a.clusters, asked: map[types.UID]time.Time{},
+		home: a.cfg.Namespace, narrow: a.cfg.Namespaced, client: client, apps: a.apps.In, clusters: a.clusters, asked: map[types.UID]time.Time{},
 		namespace: func() (func(string) bool, error) { _, counts, err := a.applicationNamespaces(); return counts, err },
 		log:       a.log,
 	}
@@ -113,6 +114,9 @@ func (o *others) look(ctx context.Context) error {
 // list lists objects of the whole cluster, or of the agent's namespace where it may not look further.
 func (o *others) list(ctx context.Context, kind schema.GroupVersionResource, what metav1.ListOptions) ([]unstructured.Unstructured, error) {
 	for _, namespace := range []string{metav1.NamespaceAll, o.home} {
+		if o.narrow && namespace == metav1.NamespaceAll {
+			continue
+		}
 		list, err := o.client.Resource(kind).Namespace(namespace).List(ctx, what)
 		switch {
 		case err == nil:
@@ -191,7 +195,7 @@ func (o *others) watch(ctx context.Context) error {
 // namesake says which Application of another installation marks its objects as this one does, so that each would take the
 // other's objects for its own; "" for none. The older of two has its way: it has objects, the younger has none yet.
 func (o *others) namesake(ctx context.Context, app *v1alpha1.Application) (string, error) {
-	if app.Namespace != o.home || o.clusters.TrackingInstallation() != "" {
+	if app.Namespace != o.home || o.narrow || o.clusters.TrackingInstallation() != "" {
 		return "", nil // its marks have more in them than its name
 	}
 	o.mu.Lock()

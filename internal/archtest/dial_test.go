@@ -17,6 +17,7 @@ func connects() map[string]string {
 		"internal/outward/dial.go":               "it is the guard",
 		"internal/server/gateway/broker.go":      "servers of one installation, and NATS as configured",
 		"internal/server/cluster.go":             "finds the server's own address",
+		"internal/agent/signer.go":               "clouds that give the agent an identity, as its own variables name them",
 		"internal/agent/link/dial.go":            "the agent's own server",
 		"internal/agent/link/register.go":        "the agent's own server",
 		"internal/agent/verb/terminal.go":        "dials as the configuration of the cluster does, which is bounded",

@@ -171,8 +171,9 @@ func agentRooms() map[string][]string {
 		"internal/agent/status": {api, source, object, live, "internal/engine", "internal/engine/decide", "internal/engine/mark"},
 		"internal/agent/place": {
 			api, source, source + "/git", object, diff, live, health, "internal/engine", "internal/engine/apply", "internal/project", "internal/git", "internal/webhook",
-			"internal/outward", "internal/agent/registry", "internal/agent/link", "internal/sops", source + "/sealed",
+			"internal/outward", "internal/agent/registry", "internal/agent/link", "internal/sops", source + "/sealed", "internal/agent/credential",
 		},
+		"internal/agent/credential": {},
 		"internal/agent": {
 			api, source, source + "/...", "internal/git", "internal/webhook", "internal/project", "internal/engine/...",
 			"internal/sops", "internal/operate", "internal/inspect", "internal/cause", "internal/clue", "internal/seal", "internal/podlog", "internal/trace", "internal/inlet", "internal/outward", "internal/clock", redact,

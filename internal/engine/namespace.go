@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,11 +26,18 @@ func (r *rendering) lacksNamespace(op *v1alpha1.SyncOperation, drifted bool) boo
 	if key.Name == "" || !object.AppOptions(decide.OptionsOf(r.app, op)).Namespace.Is() {
 		return false
 	}
-	if r.wants(key) {
+	if r.wants(key) || r.given(key) {
 		return false
 	}
 	m, err := r.namespaceManifest()
 	return err == nil && (!r.target.Client.Ensured(m) || drifted)
+}
+
+// given reports whether the destination namespace is one that the cluster's Secret names and that cannot be looked at: it is there,
+// or applying fails.
+func (r *rendering) given(namespace object.Key) bool {
+	limits := r.cluster.Limits
+	return !limits.Cluster() && limits.Has(namespace.Name) && !r.managesNamespace()
 }
 
 // watchNamespace finds out whether the destination namespace has lost metadata that the Application gives it, and asks to hear
@@ -160,20 +166,7 @@ func (r *rendering) foreseeNamespace(ctx context.Context) diff.Verb {
 	if err != nil {
 		return diff.Update
 	}
-	return namespaceVerb(have, then)
-}
-
-// namespaceVerb compares what is asked of a namespace: its labels and annotations.
-func namespaceVerb(have, then map[string]any) diff.Verb {
-	of := func(obj map[string]any, field string) map[string]any {
-		return object.Dict(object.Dict(obj, "metadata"), field)
-	}
-	for _, field := range []string{"labels", "annotations"} {
-		if !maps.Equal(of(have, field), of(then, field)) { // of texts
-			return diff.Update
-		}
-	}
-	return diff.Keep
+	return diff.MetadataVerb(have, then)
 }
 
 // managesNamespace reports whether labels or annotations of the namespace are asked for.

@@ -225,7 +225,7 @@ func TestANamespaceIsChangedWhereItsLabelsOrAnnotationsAre(t *testing.T) {
 		{"another value", namespace("1", map[string]any{"team": "a"}, nil), namespace("1", map[string]any{"team": "b"}, nil), diff.Update},
 		{"an annotation less", namespace("1", named, map[string]any{"note": "b"}), namespace("2", named, nil), diff.Update},
 	} {
-		if got := namespaceVerb(c.have, c.then); got != c.want {
+		if got := diff.MetadataVerb(c.have, c.then); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}

@@ -19,7 +19,7 @@ type Projects interface {
 }
 
 // ProjectError says that an Application's project does not permit what the Application asks for, or that there is no
-// such project.
+// such project; or that the cluster's Secret does not permit it.
 type ProjectError struct{ Err error }
 
 // Error prints the cause.
@@ -79,15 +79,16 @@ func (e *Engine) distinct(ctx context.Context, app *v1alpha1.Application) error 
 
 // consult finds the rules, and what they need to know of the destination.
 func (in *inputs) consult() error {
+	cluster, unknown := in.engine.Clusters.Identify(in.app.Spec.ProjectName(), in.app.Spec.Destination)
+	in.grant = grant{cluster: cluster} // its limits hold without a project too
 	rules, err := in.engine.Projects.Rules(in.app.Spec.ProjectName())
 	if err != nil {
 		return &ProjectError{err}
 	}
-	cluster, err := in.engine.Clusters.Identify(in.app.Spec.ProjectName(), in.app.Spec.Destination)
-	if err != nil {
-		return aboutCluster(err)
+	if unknown != nil {
+		return aboutCluster(unknown)
 	}
-	in.grant = grant{rules: rules, cluster: cluster}
+	in.rules = rules
 	return nil
 }
 
@@ -99,8 +100,11 @@ func (g grant) windows(app *v1alpha1.Application) project.Windows {
 	return g.rules.Windows(project.AppFacts{Name: app.Name, Namespace: app.Spec.Destination.Namespace, Cluster: g.cluster})
 }
 
-// permits asks the project for one object.
+// permits asks the project and the limits of the cluster for one object.
 func (g grant) permits(key object.Key) error {
+	if err := g.cluster.Limits.Permits(key); err != nil {
+		return err
+	}
 	if err := g.rules.PermitsResource(key.Group, key.Kind, key.Name, key.Namespace != ""); err != nil {
 		return err
 	}
@@ -113,11 +117,19 @@ func (g grant) permits(key object.Key) error {
 	return nil
 }
 
-// outside reports whether an object is beyond what the project permits. It is not touched then, not even where it says
-// that it is the Application's: an Application must not get at more by deleting than by applying. Where no project is
-// known, nothing is outside, so that an Application can be deleted after its project.
+// outside reports whether an object is beyond what the project or the cluster's Secret permits. It is not touched then, not even
+// where it says that it is the Application's: an Application must not get at more by deleting than by applying. Where no project
+// is known, it permits everything, so that an Application can be deleted after its project.
 func (g grant) outside(key object.Key) bool {
-	return g.rules != nil && g.permits(key) != nil
+	return g.beyond(key) != nil
+}
+
+// beyond says why an object is outside.
+func (g grant) beyond(key object.Key) error {
+	if g.rules == nil {
+		return g.cluster.Limits.Permits(key)
+	}
+	return g.permits(key)
 }
 
 // faults says what is wrong with the project, besides what stops its Applications.

@@ -109,9 +109,8 @@ func (r *removal) judgeOwned(ctx context.Context) (guard.Parting, []live.Record)
 		c.Approved, _ = r.approved(at.Time)
 	}
 	for _, rec := range owned {
-		m := guard.Member{Key: rec.Key, Delete: rec.Delete, Prune: rec.Prune, Passed: rec.Deleting || r.kept.passed[rec.Key]}
-		if r.rules != nil {
-			m.Outside = r.permits(rec.Key)
+		m := guard.Member{
+			Key: rec.Key, Delete: rec.Delete, Prune: rec.Prune, Passed: rec.Deleting || r.kept.passed[rec.Key], Outside: r.beyond(rec.Key),
 		}
 		if !m.Passed {
 			if !c.Keeps(m) { // for one that stays, a count of the last minute is enough

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // Cluster is a destination cluster, as far as rules are about it. Give both Server and Name where both are known: a
@@ -14,7 +15,8 @@ import (
 type Cluster struct {
 	Server  string // URL of its API server
 	Name    string
-	Project string // the one that it is registered for; "" for all
+	Project string        // the one that it is registered for; "" for all
+	Limits  object.Limits // the parts of it that its Secret permits
 }
 
 // destination is one entry of spec.destinations.
@@ -47,6 +49,11 @@ func (r rule) meets(s string) bool { return r.match(s) != r.deny }
 func (r *Rules) PermitsDestination(c Cluster, namespace string) error {
 	if len(c.Server) > maxValue || len(c.Name) > maxValue || len(namespace) > maxValue {
 		return r.denied("a destination of more than %d bytes: correct spec.destination", maxValue)
+	}
+	if namespace != "" {
+		if err := c.Limits.PermitsNamespace(namespace); err != nil {
+			return err
+		}
 	}
 	permitted := false
 	for _, d := range r.destinations {

@@ -92,8 +92,13 @@ func (t readOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 // As is the configuration of requests to the cluster as a service account.
 func (d *Destination) As(who Actor) *rest.Config { return who.on(d.rest) }
 
-// SocketAs is as As, for clients with their own dialer.
-func (d *Destination) SocketAs(who Actor) *rest.Config { return who.on(d.socket) }
+// SocketAs is as As, for clients with their own dialer. No such client passes the limits of the cluster, so what it is for is checked
+// here.
+func (d *Destination) SocketAs(who Actor, namespace string) (*rest.Config, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return who.on(d.socket), d.entry.limits.PermitsNamespace(namespace)
+}
 
 // maxClients bounds the clients of a cluster that are kept. What is dropped is made again.
 const maxClients = 64

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/net"
 
+	"github.com/slipway-gitops/slipway/internal/agent/credential"
 	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
@@ -43,6 +44,9 @@ func (d discreet) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := d.RoundTripper.RoundTrip(r)
 	if err == nil && resp.StatusCode >= http.StatusMultipleChoices && resp.StatusCode < http.StatusBadRequest {
 		err = errors.Join(errMoved, resp.Body.Close())
+	}
+	if own := (*credential.Error)(nil); errors.As(err, &own) {
+		return nil, own // nothing was asked of the cluster
 	}
 	if err != nil {
 		return nil, &silenced{err}

@@ -44,11 +44,11 @@ func TestAClusterThatIsNoneSaysNothing(t *testing.T) {
 					_, _ = fmt.Fprint(w, c.body)
 				}))
 				t.Cleanup(s.Close)
-				config, err := bounded(&rest.Config{Host: s.URL}, &outward.Policy{Private: true, Allow: outward.List{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}})
+				next, err := carry(&rest.Config{Host: s.URL}, &outward.Policy{Private: true, Allow: outward.List{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}})
 				if err != nil {
 					t.Fatal(err)
 				}
-				client, err := discovery.NewDiscoveryClientForConfig(config)
+				client, err := discovery.NewDiscoveryClientForConfig(over(s.URL, next))
 				if err != nil {
 					t.Fatal(err)
 				}

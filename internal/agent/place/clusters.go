@@ -3,18 +3,17 @@
 package place
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
 
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/credential"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
@@ -33,6 +32,7 @@ type Clusters struct {
 
 	mu      sync.Mutex
 	open    map[string]*Destination // by server and Secret
+	lenient live.Lenience           // as of the last look
 	closing sync.WaitGroup
 }
 
@@ -41,9 +41,11 @@ type Options struct {
 	REST         *rest.Config // of the agent's own cluster
 	Settings     *Settings
 	Rules        func(project string) (*project.Rules, error)
-	Installation string          // where the settings name none
-	Outbound     *outward.Policy // of clusters that users describe
-	Shadow       bool            // nothing is written
+	Installation string            // where the settings name none
+	Outbound     *outward.Policy   // of clusters that users describe
+	Shadow       bool              // nothing is written
+	Namespaced   bool              // the agent has rights in namespaces only
+	Signs        *credential.Maker // makes the tokens of clusters; nil for none
 	Log          *slog.Logger
 
 	Notify func(live.Event)
@@ -54,27 +56,6 @@ type Options struct {
 	Observe func(server string) func(http.RoundTripper) http.RoundTripper // called with the result of requests; nil for none
 	// Opened is called for each connection to a cluster, by the cluster's key; nil for none. It must not block.
 	Opened func(key string, config *rest.Config, state *live.Cluster)
-}
-
-// Destination is a cluster that was opened.
-type Destination struct {
-	config string // identity of the configuration that it was opened with
-	entry  clusterEntry
-	rest   *rest.Config
-	socket *rest.Config // the same, for clients with their own dialer
-	Target apply.Target
-	actors actors
-
-	mu      sync.Mutex
-	clients map[Actor]dynamic.Interface
-}
-
-// Called is the name of the cluster, and the address of its API server.
-func (d *Destination) Called() (name, server string) {
-	if server = d.Target.Live.Server; server == v1alpha1.InClusterServer {
-		return cmp.Or(d.entry.name, v1alpha1.InClusterName), server
-	}
-	return d.entry.name, server
 }
 
 var _ engine.Clusters = (*Clusters)(nil)
@@ -126,7 +107,12 @@ func (c *Clusters) SettingsChanged() (changed, closed bool) {
 	_, marked := c.tracking.refresh()
 	_, excluded, _ := c.excluded.refresh()
 	closed = c.prune()
-	return judged || marked || excluded || closed, closed
+	lenient := c.Settings.lenience()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	respects := c.lenient != lenient
+	c.lenient = lenient
+	return judged || marked || excluded || respects || closed, closed
 }
 
 // Assessor is what users' scripts make of health; nil while there are none.
@@ -138,85 +124,13 @@ func (c *Clusters) Assessor() *health.Assessor {
 // TrackingInstallation distinguishes objects from those of other agents on the same cluster, "" for nothing.
 func (c *Clusters) TrackingInstallation() string { return c.tracking.get().Installation }
 
-// destination opens a cluster, or returns it as it was opened before. Callers hold the lock.
-func (c *Clusters) destination(ctx context.Context, entry clusterEntry) (*Destination, error) {
-	// Two projects may reach one server with credentials of their own, each over a connection of its own.
-	key := entry.key()
-	d := c.open[key]
-	judge, edition := c.scripts.get()
-	tracked := c.tracking.get()
-	excluded, err := c.excluded.get()
-	if err != nil {
-		return nil, err
-	}
-	// Objects are judged when they are seen, so other scripts or marks mean another look at all of them. What is excluded is
-	// watched no more.
-	id := entry.id + edition + " " + tracked.String() + " " + excluded.ID()
-	if d != nil && d.config == id {
-		return d, nil
-	}
-	config, socket := c.REST, c.REST
-	if entry.id != ownCluster {
-		if socket, err = entry.rest(); err != nil {
-			return nil, err
-		}
-		if config, err = bounded(socket, c.Outbound); err != nil {
-			return nil, fmt.Errorf("cluster Secret %s: %w", entry.secret, err)
-		}
-	}
-	config = rest.CopyConfig(config)
-	config.QPS, config.Burst = -1, -1
-	if c.Guard != nil {
-		config.Wrap(c.Guard)
-	}
-	if c.Observe != nil && entry.id != ownCluster {
-		config.Wrap(c.Observe(entry.server))
-	}
-	// It asks nothing of the cluster, so it cannot hang.
-	target, err := c.connect(ctx, config,
-		live.Config{Server: entry.server, Health: judge, Tracking: tracked, Excluded: excluded, Shadow: c.Shadow})
-	if err != nil {
-		return nil, err
-	}
-	if d != nil {
-		c.closing.Go(d.Target.Live.Close)
-	}
-	d = &Destination{config: id, entry: entry, rest: config, socket: socket, Target: target}
-	c.open[key] = d
-	if c.Opened != nil {
-		c.Opened(key, config, target.Live)
-	}
-	return d, nil
-}
-
-// prune closes the connections whose Secret is gone, or is another one by now: what was taken away is not watched on. It
-// reports whether there were any. What is needed again is opened again by the next turn.
-func (c *Clusters) prune() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	pruned := false
-	for key, d := range c.open {
-		if d.entry.id == ownCluster || c.Settings.has(d.entry) {
-			continue
-		}
-		delete(c.open, key)
-		c.closing.Go(d.Target.Live.Close)
-		c.Log.Info("cluster closed", "server", d.entry.server, "why", "its Secret is gone, or has changed")
-		pruned = true
-	}
-	return pruned
-}
-
-// key distinguishes connections: by server, and by whose credentials it is.
-func (e clusterEntry) key() string { return e.server + " " + e.secret }
-
 // Identify implements engine.Clusters.
 func (c *Clusters) Identify(called string, dest v1alpha1.ApplicationDestination) (project.Cluster, error) {
 	entry, err := c.find(called, dest)
 	if err != nil {
 		return project.Cluster{}, err
 	}
-	return project.Cluster{Server: entry.server, Name: entry.name, Project: entry.owner}, nil
+	return project.Cluster{Server: entry.server, Name: entry.name, Project: entry.owner, Limits: entry.limits}, nil
 }
 
 // ownCluster is the id of the agent's own cluster when no Secret describes it.
@@ -235,8 +149,16 @@ func (c *Clusters) find(project string, dest v1alpha1.ApplicationDestination) (c
 	}
 	entry, ok := c.Settings.cluster(project, server, dest.Name)
 	switch {
+	case (server == v1alpha1.InClusterServer || entry.server == v1alpha1.InClusterServer) && !c.Settings.InCluster():
+		return clusterEntry{}, fmt.Errorf("the agent's own cluster is switched off as a destination (%s in %s is false): "+
+			"deploy to another cluster",
+			keyInCluster, ConfigArgoCD)
 	case ok:
-		return entry, nil
+		return entry, entry.wrong
+	case server == v1alpha1.InClusterServer && c.Namespaced:
+		return clusterEntry{}, fmt.Errorf("the agent has rights in namespaces only, so its own cluster is no destination "+
+			"yet: add a cluster Secret "+
+			"with server %s and the field namespaces", v1alpha1.InClusterServer)
 	case server == v1alpha1.InClusterServer:
 		return clusterEntry{server: server, name: v1alpha1.InClusterName, id: ownCluster}, nil
 	case dest.Name != "":
@@ -247,6 +169,7 @@ func (c *Clusters) find(project string, dest v1alpha1.ApplicationDestination) (c
 		server, v1alpha1.LabelSecretType)
 }
 
+// connect asks nothing of the cluster, so it cannot hang.
 func (c *Clusters) connect(ctx context.Context, cfg *rest.Config, how live.Config) (apply.Target, error) {
 	client, err := apply.NewClient(cfg)
 	if err != nil {
@@ -271,6 +194,10 @@ func (c *Clusters) Each(f func(server string, t apply.Target)) {
 
 // Close closes all clusters.
 func (c *Clusters) Close() {
-	c.Each(func(_ string, t apply.Target) { t.Live.Close() })
+	c.mu.Lock()
+	for _, d := range c.open {
+		d.close()
+	}
+	c.mu.Unlock()
 	c.closing.Wait()
 }

@@ -26,7 +26,10 @@ func TestAClusterWhoseSecretIsGoneIsWatchedNoMore(t *testing.T) {
 		}, false},
 		{"its name changes", func(s map[string]Secret) { s["far"].Data["name"] = []byte("near") }, false},
 		{"it is deleted", func(s map[string]Secret) { delete(s, "far") }, true},
-		{"its credentials change", func(s map[string]Secret) { s["far"].Data["config"] = []byte(`{"bearerToken":"two"}`) }, true},
+		{"its credentials change", func(s map[string]Secret) { s["far"].Data["config"] = []byte(`{"bearerToken":"two"}`) }, false},
+		{"its credentials cannot be read any more", func(s map[string]Secret) { s["far"].Data["config"] = []byte(`{"bearerToken":2}`) }, true},
+		{"it permits some namespaces only", func(s map[string]Secret) { s["far"].Data["namespaces"] = []byte("a") }, true},
+		{"it permits what cannot be read", func(s map[string]Secret) { s["far"].Data["namespaces"] = []byte("*") }, true},
 		{"its server changes", func(s map[string]Secret) { s["far"].Data["server"] = []byte("https://10.0.0.3") }, true},
 		{"it is no cluster any more", func(s map[string]Secret) { s["far"] = Secret{kind: v1alpha1.SecretTypeRepository, Data: there()} }, true},
 	} {

@@ -1,15 +1,19 @@
 package place
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/credential"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
@@ -22,6 +26,8 @@ type clusterEntry struct {
 	secret string // name of the Secret
 	id     string // changes with its content
 	config []byte
+	limits object.Limits
+	wrong  error // what it cannot be used for
 }
 
 // cluster finds the Secret of a destination by server, or by name where server is empty. Of several, one that is for the
@@ -29,34 +35,46 @@ type clusterEntry struct {
 func (s *Settings) cluster(project, server, called string) (clusterEntry, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var best clusterEntry
+	var best Secret
+	var bestName string
 	for name, sec := range s.secrets {
 		if sec.kind != v1alpha1.SecretTypeCluster {
 			continue
 		}
-		if owner := sec.Get("project"); owner != "" && owner != project {
+		owner := sec.Get("project")
+		if owner != "" && owner != project {
 			continue
 		}
 		if (server != "" && sec.Get("server") == server) || (server == "" && sec.Get("name") == called) {
-			if best.secret != "" && (best.owner > sec.Get("project") || (best.owner == sec.Get("project") && best.secret < name)) {
+			if bestName != "" && (best.Get("project") > owner || (best.Get("project") == owner && bestName < name)) {
 				continue
 			}
-			best = clusterEntry{
-				server: sec.Get("server"), name: sec.Get("name"), owner: sec.Get("project"), secret: name, id: clusterID(name, sec.Data["config"]),
-				config: sec.Data["config"],
-			}
+			best, bestName = sec, name
 		}
 	}
-	return best, best.secret != ""
+	if bestName == "" {
+		return clusterEntry{}, false
+	}
+	return entryOf(bestName, best), true
 }
 
-// has reports whether the Secret of a cluster is there, and its content.
-func (s *Settings) has(entry clusterEntry) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	sec, ok := s.secrets[entry.secret]
-	return ok && sec.kind == v1alpha1.SecretTypeCluster && sec.Get("server") == entry.server &&
-		clusterID(entry.secret, sec.Data["config"]) == entry.id
+// clusterOf reads the cluster Secret of a name, as it is now.
+func (s *Settings) clusterOf(name string) (clusterEntry, bool) {
+	sec, ok := s.Secret(name, v1alpha1.SecretTypeCluster)
+	if !ok {
+		return clusterEntry{}, false
+	}
+	return entryOf(name, sec), true
+}
+
+// entryOf reads a cluster Secret.
+func entryOf(name string, sec Secret) clusterEntry {
+	e := clusterEntry{
+		server: sec.Get("server"), name: sec.Get("name"), owner: sec.Get("project"), secret: name,
+		id: clusterID(name, sec.Data["config"]), config: sec.Data["config"],
+	}
+	e.limits, e.wrong = object.NewLimits(name, sec.Get("namespaces"), sec.Get("clusterResources"))
+	return e
 }
 
 // clusterID changes with what a cluster Secret says of the connection.
@@ -64,63 +82,132 @@ func clusterID(name string, config []byte) string {
 	return fmt.Sprintf("%s %x", name, xxhash.Sum64(config))
 }
 
-// rest reads the connection of a cluster Secret. Only what needs no program on the agent's machine is taken.
-func (c clusterEntry) rest() (*rest.Config, error) {
-	var in struct {
-		Username        string          `json:"username"`
-		Password        string          `json:"password"`
-		BearerToken     string          `json:"bearerToken"`
-		AWSAuth         json.RawMessage `json:"awsAuthConfig"`
-		Exec            json.RawMessage `json:"execProviderConfig"`
-		TLSClientConfig struct {
-			Insecure   bool   `json:"insecure"`
-			ServerName string `json:"serverName"`
-			CAData     []byte `json:"caData"`
-			CertData   []byte `json:"certData"`
-			KeyData    []byte `json:"keyData"`
-		} `json:"tlsClientConfig"`
+// connection is the field config of a cluster Secret.
+type connection struct {
+	Username           string           `json:"username"`
+	Password           string           `json:"password"`
+	BearerToken        string           `json:"bearerToken"`
+	AWSAuth            *credential.EKS  `json:"awsAuthConfig"`
+	Exec               *credential.Exec `json:"execProviderConfig"`
+	DisableCompression bool             `json:"disableCompression"`
+	ProxyURL           string           `json:"proxyUrl"`
+	TLSClientConfig    struct {
+		Insecure   bool   `json:"insecure"`
+		ServerName string `json:"serverName"`
+		CAData     []byte `json:"caData"`
+		CertData   []byte `json:"certData"`
+		KeyData    []byte `json:"keyData"`
+	} `json:"tlsClientConfig"`
+}
+
+// connection reads how the cluster is reached.
+func (e clusterEntry) connection() (in connection, err error) {
+	if len(e.config) == 0 {
+		return in, nil
 	}
-	if len(c.config) > 0 {
-		// An Argo CD beside the agent reads names in any case: what it would understand in another way is refused.
-		if err := strict.Check(c.config, in, strict.Unknown); err != nil {
-			return nil, fmt.Errorf("cluster Secret %s: config: %w", c.secret, err)
-		}
-		if strict.Decode(c.config, &in, strict.Unknown) != nil {
-			return nil, fmt.Errorf("cluster Secret %s: config is not valid JSON: correct it", c.secret)
-		}
+	// An Argo CD beside the agent reads names in any case: what it would understand in another way is refused.
+	if err := strict.Check(e.config, in, strict.Unknown); err != nil {
+		return in, fmt.Errorf("cluster Secret %s: config: %w", e.secret, err)
 	}
-	if present(in.AWSAuth) || present(in.Exec) {
-		return nil, fmt.Errorf("cluster Secret %s: %w", c.secret,
-			errors.New("execProviderConfig and awsAuthConfig are not supported by this version: use a bearer token or a client certificate"))
+	if strict.Decode(e.config, &in, strict.Unknown) != nil {
+		return in, fmt.Errorf("cluster Secret %s: config is not valid JSON: correct it", e.secret)
 	}
-	return &rest.Config{
-		Host: c.server, Username: in.Username, Password: in.Password, BearerToken: in.BearerToken,
+	return in, nil
+}
+
+// stranger names a field of the connection that no type of ours has; "" for none.
+func (e clusterEntry) stranger() string {
+	var wrong *strict.Error
+	if len(e.config) == 0 || !errors.As(strict.Check(e.config, connection{}), &wrong) || !wrong.Unknown {
+		return ""
+	}
+	var path []string
+	for _, step := range wrong.At {
+		path = append(path, step.Name)
+	}
+	const most = 80
+	return object.Middle(strings.Join(path, "."), most)
+}
+
+// bare reports whether a connection has no credentials. For the agent's own cluster, the agent's are used then.
+func (in *connection) bare() bool {
+	return in.Username == "" && in.Password == "" && in.BearerToken == "" && in.AWSAuth == nil && in.Exec == nil &&
+		len(in.TLSClientConfig.CertData) == 0
+}
+
+// rest reads the connection of a cluster Secret. What makes its tokens is in the result; nil signs makes none.
+func (e clusterEntry) rest(signs *credential.Maker) (*rest.Config, error) {
+	in, err := e.connection()
+	if err != nil {
+		return nil, err
+	}
+	out := &rest.Config{
+		Host: e.server, Username: in.Username, Password: in.Password, BearerToken: in.BearerToken, DisableCompression: in.DisableCompression,
 		TLSClientConfig: rest.TLSClientConfig{
 			Insecure: in.TLSClientConfig.Insecure, ServerName: in.TLSClientConfig.ServerName, CAData: in.TLSClientConfig.CAData,
 			CertData: in.TLSClientConfig.CertData, KeyData: in.TLSClientConfig.KeyData,
 		},
-	}, nil
+	}
+	if in.ProxyURL != "" {
+		proxy, err := readProxy(in.ProxyURL)
+		if err != nil {
+			return nil, fmt.Errorf("cluster Secret %s: %w", e.secret, err)
+		}
+		out.Proxy = http.ProxyURL(proxy)
+	}
+	source, err := signs.Source(e.server, in.AWSAuth, in.Exec)
+	if err != nil {
+		return nil, fmt.Errorf("cluster Secret %s: %w", e.secret, err)
+	}
+	if source != nil {
+		if in.Username != "" || in.BearerToken != "" {
+			return nil, fmt.Errorf("cluster Secret %s: config has a user or a token beside execProviderConfig or awsAuthConfig: keep one of them",
+				e.secret)
+		}
+		out.Wrap(source.Around)
+	}
+	return out, nil
+}
+
+func readProxy(text string) (*url.URL, error) {
+	proxy, err := url.Parse(text)
+	if err != nil || proxy.Host == "" || !slices.Contains([]string{"http", "https", "socks5"}, proxy.Scheme) {
+		return nil, errors.New("config.proxyUrl is no address of a proxy: write http://HOST:PORT, https://HOST:PORT or socks5://HOST:PORT")
+	}
+	return proxy, nil
 }
 
 // ClusterConfig reads the connection that a cluster Secret describes, or would describe: name is its own, data what it holds. It connects
-// to nothing but what the policy allows.
+// to nothing but what the policy allows, and uses no identity of the agent.
 func ClusterConfig(name string, data map[string][]byte, policy *outward.Policy) (*rest.Config, error) {
-	config, err := clusterEntry{server: strings.TrimSpace(string(data["server"])), secret: name, config: data["config"]}.rest()
+	config, err := clusterEntry{server: strings.TrimSpace(string(data["server"])), secret: name, config: data["config"]}.rest(nil)
 	if err != nil {
 		return nil, err
 	}
-	return bounded(config, policy)
+	next, err := carry(config, policy)
+	if err != nil {
+		return nil, err
+	}
+	return over(config.Host, next), nil
 }
 
-// CheckConnection finds what is wrong in the connection that a cluster Secret would describe.
-func CheckConnection(name, server string, config []byte) error {
-	_, err := clusterEntry{server: server, secret: name, config: config}.rest()
+// CheckCluster finds what is wrong in what a cluster Secret would hold, in the words of its fields. A connection that it has already
+// stays as it is.
+func CheckCluster(name string, have, next map[string][]byte) error {
+	was, e := entryOf(name, Secret{Data: have}), entryOf(name, Secret{Data: next})
+	if e.wrong != nil || len(have) > 0 && was.id == e.id && was.server == e.server {
+		return e.wrong
+	}
+	if field := e.stranger(); field != "" {
+		return fmt.Errorf("cluster Secret %s: config.%s is no field that this version knows: correct its name, or leave it out", name, field)
+	}
+	_, err := e.rest(nil)
 	return err
 }
 
-// bounded gives a configuration that connects to nothing but what the policy allows, and has config do so as well. All
-// clients that are made of it share one transport, and with it connections.
-func bounded(config *rest.Config, policy *outward.Policy) (*rest.Config, error) {
+// carry makes the transport of a configuration. It connects to nothing but what the policy allows, and config does so as well from
+// then on.
+func carry(config *rest.Config, policy *outward.Policy) (http.RoundTripper, error) {
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("read address of the cluster: %w", err)
@@ -128,17 +215,27 @@ func bounded(config *rest.Config, policy *outward.Policy) (*rest.Config, error) 
 	if err := policy.Check(base.Hostname()); err != nil {
 		return nil, err
 	}
-	config.Dial, config.Proxy = policy.Dial, policy.Proxy
-	transport, err := rest.TransportFor(&rest.Config{
-		Host: base.String(), TLSClientConfig: config.TLSClientConfig, Dial: config.Dial, Proxy: config.Proxy,
-	})
+	proxy := config.Proxy
+	config.Host, config.Dial, config.Proxy = base.String(), policy.Dial, policy.Proxy
+	if proxy != nil {
+		config.Proxy = func(r *http.Request) (*url.URL, error) {
+			if err := policy.Check(r.URL.Hostname()); err != nil {
+				return nil, err
+			}
+			return proxy(r)
+		}
+	}
+	next, err := rest.TransportFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("read TLS settings of the cluster: %w", err)
 	}
-	out := rest.CopyConfig(config)
-	out.WarningHandlerWithContext = rest.NoWarnings{} // they are words of what answers
-	out.Host, out.TLSClientConfig, out.Dial, out.Proxy, out.Transport = base.String(), rest.TLSClientConfig{}, nil, nil, discreet{transport}
-	return out, nil
+	return discreet{next}, nil
 }
 
-func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+// over is a configuration whose clients share one transport, which has the credentials.
+func over(host string, next http.RoundTripper) *rest.Config {
+	return &rest.Config{
+		Host: host, Transport: next, QPS: -1, Burst: -1,
+		WarningHandlerWithContext: rest.NoWarnings{}, // they are words of what answers
+	}
+}

@@ -26,18 +26,18 @@ func TestAClusterIsReachedWhereItWasChecked(t *testing.T) {
 		api.URL, "https://localhost:1", "https://127.1:6443", "https://2130706433", "https://[::1]", "https://[::ffff:127.0.0.1]:6443", "https://169.254.169.254",
 		"https://metadata.google.internal", "http://169.254.169.254", "169.254.169.254:80",
 	} {
-		config, err := clusterEntry{server: server, secret: "east", config: entry.config}.rest()
+		config, err := clusterEntry{server: server, secret: "east", config: entry.config}.rest(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		bounded, err := bounded(config, &outward.Policy{Private: true})
+		next, err := carry(config, &outward.Policy{Private: true})
 		if errors.Is(err, outward.ErrRefused) {
 			continue
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		client, err := discovery.NewDiscoveryClientForConfig(bounded)
+		client, err := discovery.NewDiscoveryClientForConfig(over(config.Host, next))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,15 +49,16 @@ func TestAClusterIsReachedWhereItWasChecked(t *testing.T) {
 		t.Errorf("this machine was asked %d times", n)
 	}
 	// Where the operator allows it, all clients use the connections of one transport, with TLS as the Secret says.
-	socket, err := entry.rest()
+	socket, err := entry.rest(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	allowed := &outward.Policy{Allow: outward.List{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}
-	config, err := bounded(socket, allowed)
+	next, err := carry(socket, allowed)
 	if err != nil {
 		t.Fatal(err)
 	}
+	config := over(socket.Host, next)
 	for range 3 {
 		client, err := discovery.NewDiscoveryClientForConfig(config)
 		if err != nil {

@@ -14,7 +14,7 @@ func FuzzClusterConfig(f *testing.F) {
 	f.Add([]byte(`{"ExecProviderConfig":{},"awsauthconfig":{"clusterName":"x"},"PASSWORD":"p"}`))
 	f.Add([]byte(`{"password":1}`))
 	f.Fuzz(func(t *testing.T, config []byte) {
-		c, err := clusterEntry{server: "https://cluster.example", secret: "c", config: config}.rest()
+		c, err := clusterEntry{server: "https://cluster.example", secret: "c", config: config}.rest(nil)
 		if err != nil {
 			if secret := string(config); len(secret) > 8 && strings.Contains(err.Error(), secret) {
 				t.Errorf("the error shows the connection: %v", err)

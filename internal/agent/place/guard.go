@@ -44,18 +44,23 @@ func harmless(req *http.Request) bool {
 
 // refusal answers a request as an API server would that allows none of its kind.
 func refusal(req *http.Request, why string) (*http.Response, error) {
+	return answer(req, http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, why)
+}
+
+// answer answers a request with a Status of an API server.
+func answer(req *http.Request, code int, reason metav1.StatusReason, why string) (*http.Response, error) {
 	if req.Body != nil {
 		req.Body.Close()
 	}
 	body, err := json.Marshal(metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
-		Code: http.StatusMethodNotAllowed, Reason: metav1.StatusReasonMethodNotAllowed, Message: why,
+		Code: int32(code), Reason: reason, Message: why, //nolint:gosec // a code of HTTP
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode refusal: %w", err)
 	}
 	return &http.Response{
-		Status: "405 Method Not Allowed", StatusCode: http.StatusMethodNotAllowed, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Status: fmt.Sprintf("%d %s", code, http.StatusText(code)), StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)),
 		ContentLength: int64(len(body)), Request: req,
 	}, nil

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -82,6 +83,25 @@ func (s *Settings) TimeLimit() time.Duration {
 		return 0
 	}
 	return time.Duration(seconds) * time.Second
+}
+
+// Keys of argocd-cm.
+const (
+	keyInCluster = "cluster.inClusterEnabled"
+	keyRespect   = "resource.respectRBAC"
+)
+
+// InCluster reports whether the agent's own cluster may be a destination.
+func (s *Settings) InCluster() bool { return s.Config(ConfigArgoCD)[keyInCluster] != "false" }
+
+// lenience is what becomes of kinds that may not be listed. A value that Argo CD does not know means nothing, as there.
+func (s *Settings) lenience() live.Lenience {
+	switch l := live.Lenience(s.Config(ConfigArgoCD)[keyRespect]); l {
+	case live.LenientRefused, live.LenientReviewed:
+		return l
+	default:
+		return live.LenientNot
+	}
 }
 
 // WebhookSecrets returns what deliveries are verified with.
@@ -375,6 +395,7 @@ func configValues(raw []byte) []string {
 	var in struct {
 		Password        string `json:"password"`
 		BearerToken     string `json:"bearerToken"`
+		ProxyURL        string `json:"proxyUrl"`
 		TLSClientConfig struct {
 			KeyData string `json:"keyData"`
 		} `json:"tlsClientConfig"`
@@ -386,6 +407,11 @@ func configValues(raw []byte) []string {
 	out := []string{in.Password, in.BearerToken, in.TLSClientConfig.KeyData}
 	for _, v := range in.Exec.Env {
 		out = append(out, v)
+	}
+	if proxy, err := url.Parse(in.ProxyURL); err == nil && proxy.User != nil {
+		if password, has := proxy.User.Password(); has {
+			out = append(out, password)
+		}
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/credential"
 )
 
 // keep makes settings with Secrets given as name, kind and pairs of key and value.
@@ -85,7 +86,7 @@ func TestAClusterIsFoundByItsServerOrItsName(t *testing.T) {
 	if !ok {
 		t.Fatal("not found by name")
 	}
-	if cfg, err := c.rest(); err != nil || cfg.Host != "https://one.example" || cfg.BearerToken != "hidden" || !cfg.Insecure {
+	if cfg, err := c.rest(&credential.Maker{}); err != nil || cfg.Host != "https://one.example" || cfg.BearerToken != "hidden" || !cfg.Insecure {
 		t.Errorf("connection: %v", err)
 	}
 	if _, ok := s.cluster("any", "", "two"); ok {
@@ -96,7 +97,7 @@ func TestAClusterIsFoundByItsServerOrItsName(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s is not found", called)
 		}
-		if _, err := c.rest(); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hidden") {
+		if _, err := c.rest(&credential.Maker{}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hidden") {
 			t.Errorf("%s: error %v; want one about %s that quotes nothing", called, err, want)
 		}
 	}

@@ -399,7 +399,7 @@ func (v *keeper) checkSetting(req agentapi.SettingChange, have, next map[string]
 			"the %s of a %s must not hold a user or password: give username and password as sealed fields", field, req.Type)
 	}
 	if req.Type == agentapi.SettingCluster {
-		if err := place.CheckConnection(req.Name, address, next["config"]); err != nil {
+		if err := place.CheckCluster(req.Name, have, next); err != nil {
 			return command.Refuse(agentapi.CodeInvalid, "%v", err)
 		}
 	}

@@ -92,7 +92,11 @@ func (v *resources) terminal(ctx context.Context, cmd agentapi.Command, req term
 	v.Log.Info("terminal opened", "command", cmd.ID, "user", cmd.User, "pod", sub.key.String(), "container", container)
 	start := v.Now()
 	defer func() { v.Log.Info("terminal closed", "command", cmd.ID, "duration", v.Now().Sub(start)) }()
-	conn, err := dialExec(ctx, p.d.SocketAs(p.who), &pod, container, argv, !req.Pipe)
+	socket, err := p.d.SocketAs(p.who, pod.Namespace)
+	if err != nil {
+		return command.Refuse(agentapi.CodeForbidden, "%v", err)
+	}
+	conn, err := dialExec(ctx, socket, &pod, container, argv, !req.Pipe)
 	if err != nil {
 		return fmt.Errorf("open a terminal in %s: %w", sub.key, err)
 	}

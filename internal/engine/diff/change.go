@@ -1,6 +1,8 @@
 package diff
 
 import (
+	"maps"
+
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
@@ -42,3 +44,16 @@ const (
 	WhyDrift     = "changed in the cluster" // the object was changed in the cluster
 	WhyUntracked = "not tracked yet"        // no Application tracks the object
 )
+
+// MetadataVerb compares the labels and annotations of an object with those that it is to have.
+func MetadataVerb(have, then map[string]any) Verb {
+	of := func(obj map[string]any, field string) map[string]any {
+		return object.Dict(object.Dict(obj, "metadata"), field)
+	}
+	for _, field := range []string{"labels", "annotations"} {
+		if !maps.Equal(of(have, field), of(then, field)) { // of texts
+			return Update
+		}
+	}
+	return Keep
+}

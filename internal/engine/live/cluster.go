@@ -27,6 +27,8 @@ type Cluster struct {
 	Tracking object.Tracking // how its objects are marked
 
 	excluded *diff.Exclusions
+	limits   object.Limits
+	omits    omissions
 
 	log     *slog.Logger
 	catalog *catalog
@@ -42,7 +44,7 @@ type Cluster struct {
 	wait   sync.WaitGroup
 
 	mu      sync.Mutex
-	watches map[object.Kind]*watcher
+	watches map[object.Kind]*watchers
 }
 
 // Config is the connection to a cluster and its callbacks.
@@ -60,6 +62,10 @@ type Config struct {
 	Tracking object.Tracking
 	// Excluded are the kinds that are left alone, of which nothing is watched; nil for the standard.
 	Excluded *diff.Exclusions
+	// Limits are the parts of the cluster that may be looked at. With them, nothing is asked of the whole cluster but its kinds.
+	Limits object.Limits
+	// Lenient says what becomes of kinds that the credentials may not list.
+	Lenient Lenience
 	// Shadow is for an engine that writes nothing: any change of an object but of its status is reported as drift.
 	Shadow bool
 	// Health judges objects where users have scripts for that; nil where they have none.
@@ -91,17 +97,22 @@ func open(ctx context.Context, cfg Config, cat *catalog, httpClient *http.Client
 		return nil, fmt.Errorf("make client for %s: %w", cfg.Server, err)
 	}
 	c := &Cluster{
-		Server: cfg.Server, Tracking: cfg.Tracking, excluded: cfg.Excluded, log: cfg.Log, catalog: cat, stream: feed,
-		index: newIndex(cfg.Notify), timeout: firstList, watches: map[object.Kind]*watcher{}, look: cfg.look,
+		Server: cfg.Server, Tracking: cfg.Tracking, excluded: cfg.Excluded, limits: cfg.Limits, omits: omissions{how: cfg.Lenient},
+		log: cfg.Log, catalog: cat, stream: feed,
+		index: newIndex(cfg.Notify), timeout: firstList, watches: map[object.Kind]*watchers{}, look: cfg.look,
 		grace: eventGrace, missed: cfg.Missed,
 	}
 	if c.look == 0 {
 		c.look = kindsLook
+		if !c.limits.Cluster() {
+			c.look = kindsLookAlone
+		}
 	}
 	if c.missed == nil {
 		c.missed = func(string) {}
 	}
 	c.index.scripts, c.index.tracking, c.index.shadow = cfg.Health, cfg.Tracking, cfg.Shadow
+	c.index.apart = c.limits.Any()
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	c.watchKinds(cfg.KindsChanged)
 	return c, nil
@@ -157,12 +168,21 @@ func (c *Cluster) Watch(ctx context.Context, res Resource) error {
 	return w.await(ctx, c.timeout)
 }
 
-func (c *Cluster) watcher(res Resource) (*watcher, error) {
+// Reach reports whether objects of a kind have a namespace, by what is known of the cluster; known is false for a kind of which
+// nothing is known. It asks nothing of the cluster.
+func (c *Cluster) Reach(group, plural string) (namespaced, known bool) {
+	return c.catalog.reach(group, plural)
+}
+
+func (c *Cluster) watcher(res Resource) (*watchers, error) {
 	if c.Excludes(res.Kind) {
 		return nil, fmt.Errorf("kind %s is not watched: argocd-cm excludes it (%s, %s)", res.Kind, diff.KeyExclusions, diff.KeyInclusions)
 	}
 	if !res.Watchable {
 		return nil, fmt.Errorf("kind %s cannot be listed and watched, so it cannot be managed: remove it from the source", res.Kind)
+	}
+	if !res.Namespaced && !c.limits.Cluster() {
+		return nil, c.limits.Permits(object.Key{Group: res.Kind.Group, Kind: res.Kind.Kind, Name: "*"})
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -172,9 +192,11 @@ func (c *Cluster) watcher(res Resource) (*watcher, error) {
 	if c.ctx.Err() != nil {
 		return nil, errors.New("the cluster connection is closed")
 	}
-	w := newWatcher(c, res)
+	w := newWatchers(c, res)
 	c.watches[res.Kind] = w
-	c.wait.Go(func() { w.run(c.ctx) })
+	for _, one := range w.each {
+		c.wait.Go(func() { one.run(w.ctx) })
+	}
 	return w, nil
 }
 
@@ -247,12 +269,16 @@ func (c *Cluster) Stats() Stats {
 	return s
 }
 
-func explainList(kind object.Kind, err error) error {
+func explainList(kind object.Kind, namespace string, err error) error {
+	where := ""
+	if namespace != "" {
+		where = " in namespace " + namespace
+	}
 	switch {
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("the agent may not list and watch %s: grant its service account get, list and watch on them (%w)", kind, err)
+		return fmt.Errorf("the agent may not list and watch %s%s: grant its service account get, list and watch on them (%w)", kind, where, err)
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("the cluster refuses the agent's credentials: renew them (%w)", err)
 	}
-	return fmt.Errorf("list %s: %w", kind, err)
+	return fmt.Errorf("list %s%s: %w", kind, where, err)
 }

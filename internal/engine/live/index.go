@@ -43,13 +43,30 @@ type index struct {
 	rules   map[object.Key]*diff.Rules             // by which an object is compared, where there are some
 	rivals  map[object.Key][]string                // which others want it too, and must hear when it is free
 	heeds   map[object.Key]map[string]*heed        // what Applications want of objects that they do not track
-	seen    map[object.Kind]uint64                 // the newest version that the watch of a kind has reported
+	seen    map[span]uint64                        // the newest version that a watch has reported
 	notify  func(Event)
 	scripts *health.Assessor // nil: no user has a word on health
 
 	tracking object.Tracking
+	apart    bool // each namespace has its own watch of a kind
 	shadow   bool // we write nothing, so that what counts of an object cannot be determined by what we own
 }
+
+// span is what one watch covers: a kind, and its namespace where each has its own.
+type span struct {
+	object.Kind
+	namespace string
+}
+
+func (x *index) span(key object.Key) span {
+	if x.apart {
+		return span{key.GroupKind(), key.Namespace}
+	}
+	return span{Kind: key.GroupKind()}
+}
+
+// covers reports whether the watch of a span has an object.
+func (x *index) covers(s span, key object.Key) bool { return x.span(key) == s }
 
 // describe reads the facts of an object, its health as the user's scripts see it.
 func (x *index) describe(kind object.Kind, obj map[string]any) Record {
@@ -75,7 +92,7 @@ func newIndex(notify func(Event)) *index {
 		rules:   map[object.Key]*diff.Rules{},
 		rivals:  map[object.Key][]string{},
 		heeds:   map[object.Key]map[string]*heed{},
-		seen:    map[object.Kind]uint64{},
+		seen:    map[span]uint64{},
 		notify:  notify,
 	}
 }
@@ -137,14 +154,14 @@ func (x *index) digest(kind object.Kind, obj map[string]any) observation {
 // observe takes an object that a watch delivered into the index.
 func (x *index) observe(o observation) {
 	x.mu.Lock()
-	x.reached(o.rec.Key.GroupKind(), o.rec.Version)
+	x.reached(x.span(o.rec.Key), o.rec.Version)
 	events := x.put(o)
 	x.mu.Unlock()
 	x.send(events)
 }
 
-// reached notes how far the watch of a kind is. Callers hold the lock.
-func (x *index) reached(kind object.Kind, version uint64) { x.seen[kind] = max(x.seen[kind], version) }
+// reached notes how far a watch is. Callers hold the lock.
+func (x *index) reached(s span, version uint64) { x.seen[s] = max(x.seen[s], version) }
 
 func (x *index) send(events []Event) {
 	for _, e := range events {
@@ -233,7 +250,7 @@ func (x *index) unlink(rec *Record) {
 // remove takes an object out that is gone; version is that of the deletion.
 func (x *index) remove(key object.Key, uid string, version uint64) {
 	x.mu.Lock()
-	x.reached(key.GroupKind(), version)
+	x.reached(x.span(key), version)
 	events := x.drop(key, uid, version)
 	x.mu.Unlock()
 	x.send(events)
@@ -279,10 +296,10 @@ func (x *index) rival(key object.Key, app string) {
 	}
 }
 
-// replace makes the objects of one kind exactly those of a list taken at version.
-func (x *index) replace(kind object.Kind, list []observation, version uint64) {
+// replace makes the objects of a span exactly those of a list taken at version.
+func (x *index) replace(of span, list []observation, version uint64) {
 	x.mu.Lock()
-	x.reached(kind, version)
+	x.reached(of, version)
 	var events []Event
 	listed := make(map[object.Key]bool, len(list))
 	for _, o := range list {
@@ -291,12 +308,12 @@ func (x *index) replace(kind object.Kind, list []observation, version uint64) {
 	}
 	var gone []object.Key
 	for key, rec := range x.records {
-		if key.GroupKind() == kind && !listed[key] && rec.Version <= version {
+		if x.covers(of, key) && !listed[key] && rec.Version <= version {
 			gone = append(gone, key)
 		}
 	}
-	for key := range x.foreign[kind] {
-		if !listed[key] {
+	for key := range x.foreign[of.Kind] {
+		if !listed[key] && x.covers(of, key) {
 			gone = append(gone, key)
 		}
 	}
@@ -337,17 +354,17 @@ func (x *index) applied(kind object.Kind, obj map[string]any, fields diff.Fields
 	rec.Applied = rec.Rules.Print(obj, fields)
 	rec.Print = rec.Applied
 	x.mu.Lock()
-	rec, events := x.take(kind, rec)
+	rec, events := x.take(rec)
 	x.mu.Unlock()
 	x.send(events)
 	return rec
 }
 
 // take puts the record of an apply into the maps, unless the watch knows better. Callers hold the lock.
-func (x *index) take(kind object.Kind, rec Record) (Record, []Event) {
+func (x *index) take(rec Record) (Record, []Event) {
 	old := x.records[rec.Key]
 	switch {
-	case old == nil && rec.Version <= x.seen[kind]:
+	case old == nil && rec.Version <= x.seen[x.span(rec.Key)]:
 		// The watch has reported this version and later ones: the object was deleted, or taken from us.
 		return rec, []Event{{App: rec.App, Key: rec.Key, Why: Gone}}
 	case old != nil && old.UID != rec.UID && old.Version > rec.Version:

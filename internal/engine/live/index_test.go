@@ -140,7 +140,7 @@ func (h *harness) relist() {
 		seen.obj = nil
 		list = append(list, seen)
 	}
-	h.index.replace(kindMap(), list, h.server.version)
+	h.index.replace(span{Kind: kindMap()}, list, h.server.version)
 	h.read = len(h.server.log)
 }
 

@@ -24,6 +24,8 @@ var kindsCRD = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Versio
 const (
 	// servedWithin is for how long after the last event about a definition the cluster is asked for kinds that are absent.
 	servedWithin = 90 * time.Second
+	// kindsLookAlone is kindsLook where no event reports definitions.
+	kindsLookAlone = 30 * time.Second
 	// kindsLook is the time between two looks that need no event, while a kind is absent.
 	kindsLook = 5 * time.Minute
 	// absentFor is for how long a kind counts as absent that nothing asks for any more.
@@ -79,14 +81,18 @@ func (d *definitions) recent(group string) bool {
 	return time.Since(at) < servedWithin || time.Since(any) < servedWithin
 }
 
-// watchKinds keeps the catalog fresh.
+// watchKinds keeps the catalog fresh. Where no object of the cluster may be looked at, it goes without events.
 func (c *Cluster) watchKinds(changed func()) {
-	definition := Resource{Kind: object.Kind{Group: kindsCRD.Group}, Plural: kindsCRD.Resource}
-	lw := c.stream.Metadata().ListWatch(definition.Path(kindsCRD.Version, "", ""), nil, nil)
 	if changed == nil {
 		changed = func() {}
 	}
 	defined := c.catalog.defined
+	if !c.limits.Cluster() {
+		c.wait.Go(func() { c.pollKinds(c.ctx, changed) })
+		return
+	}
+	definition := Resource{Kind: object.Kind{Group: kindsCRD.Group}, Plural: kindsCRD.Resource}
+	lw := c.stream.Metadata().ListWatch(definition.Path(kindsCRD.Version, "", ""), nil, nil)
 	store := &crdStore{generations: map[string]int64{}, changed: func(name string) {
 		c.catalog.invalidate()
 		changed()
@@ -115,6 +121,28 @@ func (c *Cluster) followKinds(ctx context.Context, defined *definitions, changed
 				changed()
 			}
 			slow.Reset(clock.About(c.look))
+		}
+	}
+}
+
+// pollKinds looks for kinds that are absent from time to time, and now and then has all of them asked for again.
+func (c *Cluster) pollKinds(ctx context.Context, changed func()) {
+	timer := time.NewTimer(clock.About(c.look))
+	defer timer.Stop()
+	for asked := time.Now(); ; timer.Reset(clock.About(c.look)) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.catalog.defined.wake: // no definition is seen
+			continue
+		case <-timer.C:
+		}
+		if c.catalog.refresh(nil) {
+			changed()
+		}
+		if time.Since(asked) > kindsLook {
+			asked = time.Now()
+			c.catalog.invalidate()
 		}
 	}
 }

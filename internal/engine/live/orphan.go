@@ -130,20 +130,20 @@ func (c *Cluster) WatchNamespaced(ctx context.Context, wanted func(object.Kind) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	watchers := map[object.Kind]*watcher{}
+	started := map[object.Kind]*watchers{}
 	for kind, res := range known.resources {
-		if !res.Namespaced || !res.Watchable || c.Excludes(kind) || !wanted(kind) {
+		if !res.Namespaced || !res.Watchable || c.Excludes(kind) || !wanted(kind) || c.omits.lately(kind) {
 			continue
 		}
 		w, err := c.watcher(res)
 		if err != nil {
 			return nil, err
 		}
-		watchers[kind] = w
+		started[kind] = w
 	}
 	var missing []object.Kind
-	for kind, w := range watchers {
-		if w.await(ctx, c.timeout) != nil {
+	for kind, w := range started {
+		if w.await(ctx, c.timeout) != nil && !c.omits.lately(kind) {
 			missing = append(missing, kind)
 		}
 	}

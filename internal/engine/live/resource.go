@@ -56,6 +56,7 @@ type catalog struct {
 
 	mu      sync.Mutex
 	known   *kinds                   // nil: not asked yet, or outdated
+	last    *kinds                   // the last answer, outdated or not; nil: there was none
 	asking  *question                // under way; nil: none
 	failed  error                    // of the last question, if it failed
 	askedAt time.Time                // when the last question ended
@@ -68,9 +69,13 @@ type catalog struct {
 // kinds is one answer of discovery. It is immutable.
 type kinds struct {
 	resources map[object.Kind]Resource
-	versions  []string // "apps/v1", "apps/v1/Deployment"; sorted
+	plurals   map[reached]bool // whether objects have a namespace
+	versions  []string         // "apps/v1", "apps/v1/Deployment"; sorted
 	server    string
 }
+
+// reached is a kind as paths name it.
+type reached struct{ group, plural string }
 
 // question is one request for discovery, which many may wait for.
 type question struct {
@@ -159,7 +164,7 @@ func (c *catalog) ask() (*kinds, error) {
 		return nil, fmt.Errorf("ask the API server for its kinds: %w", err)
 	}
 	byPreference(groups, lists)
-	resources := map[object.Kind]Resource{}
+	resources, plurals := map[object.Kind]Resource{}, map[reached]bool{}
 	var versions []string
 	for _, list := range lists {
 		group, version := object.SplitAPIVersion(list.GroupVersion)
@@ -169,6 +174,7 @@ func (c *catalog) ask() (*kinds, error) {
 				continue
 			}
 			versions = append(versions, list.GroupVersion+"/"+r.Kind)
+			plurals[reached{group, r.Name}] = r.Namespaced
 			kind := object.Kind{Group: group, Kind: r.Kind}
 			res, ok := resources[kind]
 			if !ok { // the version that the cluster prefers comes first
@@ -182,7 +188,11 @@ func (c *catalog) ask() (*kinds, error) {
 		}
 	}
 	slices.Sort(versions)
-	return &kinds{resources: resources, versions: slices.Compact(versions), server: info.GitVersion}, nil
+	known := &kinds{resources: resources, plurals: plurals, versions: slices.Compact(versions), server: info.GitVersion}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = known
+	return known, nil
 }
 
 // byPreference orders lists of kinds by how the API server prefers their versions: discovery returns them in any order. Were a
@@ -224,6 +234,17 @@ func unauthorized(err error) bool {
 		}
 	}
 	return apierrors.IsUnauthorized(err)
+}
+
+// reach reports whether objects of a kind have a namespace; known is false where the last answer does not have the kind.
+func (c *catalog) reach(group, plural string) (namespaced, known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last == nil {
+		return false, false
+	}
+	namespaced, known = c.last.plurals[reached{group, plural}]
+	return namespaced, known
 }
 
 // find returns how kind is reached; version may be empty for any.

@@ -16,11 +16,47 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
-// watcher lists and watches one kind of one cluster into the index, for as long as the cluster is open.
+// watchers are the watches of one kind: one of the whole cluster, or one of each namespace that its limits name.
+type watchers struct {
+	res    Resource
+	each   []*watcher
+	ctx    context.Context //nolint:containedctx // ends with the watches
+	cancel context.CancelFunc
+}
+
+func newWatchers(c *Cluster, res Resource) *watchers {
+	all := &watchers{res: res}
+	all.ctx, all.cancel = context.WithCancel(c.ctx)
+	namespaces := c.limits.Namespaces()
+	if len(namespaces) == 0 || !res.Namespaced {
+		namespaces = []string{""}
+	}
+	for _, namespace := range namespaces {
+		all.each = append(all.each, &watcher{
+			cluster: c, all: all, res: res, namespace: namespace, ready: make(chan struct{}), fail: make(chan struct{}),
+		})
+	}
+	return all
+}
+
+// await returns when the first list of each is complete, or why it is not.
+func (ws *watchers) await(ctx context.Context, timeout time.Duration) error {
+	until := time.Now().Add(timeout)
+	for _, w := range ws.each {
+		if err := w.await(ctx, max(time.Until(until), 0), timeout); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watcher lists and watches one kind into the index, for as long as the cluster is open.
 type watcher struct {
-	cluster *Cluster
-	res     Resource
-	ready   chan struct{} // closed after the first complete list
+	cluster   *Cluster
+	all       *watchers // that it is one of
+	res       Resource
+	namespace string        // "" for all of them, and for a kind without
+	ready     chan struct{} // closed after the first complete list
 
 	once sync.Once
 	mu   sync.Mutex
@@ -28,13 +64,9 @@ type watcher struct {
 	fail chan struct{}
 }
 
-func newWatcher(c *Cluster, res Resource) *watcher {
-	return &watcher{cluster: c, res: res, ready: make(chan struct{}), fail: make(chan struct{})}
-}
-
 // run keeps the watch up. The reflector reconnects with backoff automatically and gives up only when ctx ends.
 func (w *watcher) run(ctx context.Context) {
-	lw := w.cluster.stream.ListWatch(w.res.Path(w.res.Version, "", ""), nil, w.note)
+	lw := w.cluster.stream.ListWatch(w.res.Path(w.res.Version, w.namespace, ""), nil, w.note)
 	r := cache.NewReflectorWithOptions(lw, nil, (*kindStore)(w), cache.ReflectorOptions{
 		Name: w.res.Kind.String(), TypeDescription: w.res.Kind.String(), Clock: ClockUntil(ctx),
 	})
@@ -44,6 +76,9 @@ func (w *watcher) run(ctx context.Context) {
 // note remembers the last error and wakes those who wait for the first list, unless it is temporary (a
 // watch-list that the server does not offer, an expired version).
 func (w *watcher) note(err error) {
+	if w.omitted(err) {
+		defer w.cluster.omit(w.all)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.err = err
@@ -70,15 +105,15 @@ func (w *watcher) lastError() (chan struct{}, error) {
 	return w.fail, w.err
 }
 
-// await returns when the first list is complete, or why it is not.
-func (w *watcher) await(ctx context.Context, timeout time.Duration) error {
+// await returns when the first list is complete, or why it is not; it waits for left of a time limit.
+func (w *watcher) await(ctx context.Context, left, timeout time.Duration) error {
 	select {
 	case <-w.ready:
 		return nil
 	default:
 	}
 	fail, _ := w.lastError()
-	timer := time.NewTimer(timeout)
+	timer := time.NewTimer(left)
 	defer timer.Stop()
 	select {
 	case <-w.ready:
@@ -92,7 +127,7 @@ func (w *watcher) await(ctx context.Context, timeout time.Duration) error {
 	if err == nil {
 		err = fmt.Errorf("no answer within %s: check that the cluster is reachable", timeout)
 	}
-	return explainList(w.res.Kind, err)
+	return explainList(w.res.Kind, w.namespace, err)
 }
 
 // kindStore is the face of a watcher that the reflector writes to.
@@ -125,6 +160,9 @@ func (s *kindStore) Transformer() cache.TransformFunc {
 		return &digested{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name}, observation: seen}, nil
 	}
 }
+
+// span is what the watch covers.
+func (s *kindStore) span() span { return span{s.res.Kind, s.namespace} }
 
 func (s *kindStore) key(o *stream.Object) object.Key {
 	return object.Key{Group: s.res.Kind.Group, Kind: s.res.Kind.Kind, Namespace: o.Namespace, Name: o.Name}
@@ -183,7 +221,7 @@ func (s *kindStore) Replace(items []any, resourceVersion string) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	s.cluster.index.replace(s.res.Kind, list, parseVersion(resourceVersion))
+	s.cluster.index.replace(s.span(), list, parseVersion(resourceVersion))
 	s.once.Do(func() { close(s.ready) })
 	return nil
 }

@@ -121,6 +121,15 @@ func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
 	return res.Raw()
 }
 
+// Post creates what body describes at path, and returns the answer.
+func (c *Client) Post(ctx context.Context, path string, body []byte) ([]byte, error) {
+	res := c.rest.Post().AbsPath(path).Body(body).Do(ctx)
+	if err := res.Error(); err != nil {
+		return nil, err // in the server's own words
+	}
+	return res.Raw()
+}
+
 // Page returns the metadata of the first objects of a collection, and how many there are beyond these.
 func (c *Client) Page(ctx context.Context, path string, limit int) (*metav1.PartialObjectMetadataList, error) {
 	res := c.rest.Get().AbsPath(path).Param("limit", strconv.Itoa(limit)).

@@ -1,0 +1,117 @@
+package credential
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway-gitops/slipway/internal/strict"
+)
+
+// execInfo has a program ask no questions.
+const execInfo = `{"apiVersion":"%s","kind":"ExecCredential","spec":{"interactive":false}}`
+
+// exec runs a program of the operator's list. It gets its arguments and variables of the Secret, and no others of the agent than
+// those that are passed to all.
+func (m *Maker) exec(in *Exec) (maker, error) {
+	program := ""
+	for _, allowed := range m.Commands {
+		if in.Command == allowed || in.Command == filepath.Base(allowed) {
+			program = allowed
+		}
+	}
+	if program == "" {
+		return nil, fmt.Errorf("execProviderConfig runs %.80q, which this agent does not allow: have its operator allow it "+
+			"with --cluster-commands, "+
+			"or use %s, a bearer token or a client certificate", in.Command, helper)
+	}
+	version := in.APIVersion
+	if version == "" {
+		version = "client.authentication.k8s.io/v1beta1"
+	}
+	if version != "client.authentication.k8s.io/v1beta1" && version != "client.authentication.k8s.io/v1" {
+		return nil, fmt.Errorf("execProviderConfig.apiVersion %.80q is not supported: it is client.authentication.k8s.io/v1 or v1beta1", version)
+	}
+	env := append(slices.Clone(m.Pass), "KUBERNETES_EXEC_INFO="+fmt.Sprintf(execInfo, version))
+	name := regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	for _, key := range slices.Sorted(maps.Keys(in.Env)) {
+		upper := strings.ToUpper(key)
+		if !name.MatchString(key) || upper == "PATH" || strings.HasPrefix(upper, "LD_") || strings.ContainsRune(in.Env[key], 0) {
+			return nil, fmt.Errorf("execProviderConfig.env has %.80q, which decides about programs: leave it out", key)
+		}
+		env = append(env, key+"="+in.Env[key])
+	}
+	doing := "run " + filepath.Base(program)
+	return func(ctx context.Context) (token, error) {
+		out, err := run(ctx, program, in.Args, env)
+		if err != nil {
+			return token{}, &Error{doing, err}
+		}
+		return credentialOf(out, doing)
+	}, nil
+}
+
+// run returns what a program prints. What it says of failures is not passed on: it may be anything.
+func run(ctx context.Context, program string, args, env []string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env, cmd.Dir, cmd.WaitDelay = env, "/", time.Second
+	out := &bounded{}
+	cmd.Stdout = out
+	err := cmd.Run()
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("it did not end within %s: run it on the agent's machine to see why", makeLimit)
+	case out.over:
+		return nil, fmt.Errorf("it prints more than %d bytes: it has to print an ExecCredential", maxAnswer)
+	case err != nil:
+		var code *exec.ExitError
+		if errors.As(err, &code) {
+			return nil, fmt.Errorf("it ended with code %d: run it on the agent's machine to see why", code.ExitCode())
+		}
+		return nil, errors.New("it cannot be started: check --cluster-commands")
+	}
+	return out.kept.Bytes(), nil
+}
+
+// bounded keeps the beginning of what is written.
+type bounded struct {
+	kept bytes.Buffer
+	over bool
+}
+
+// Write implements io.Writer.
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.over = b.over || b.kept.Len()+len(p) > maxAnswer; !b.over {
+		return b.kept.Write(p)
+	}
+	return len(p), nil
+}
+
+// credentialOf reads an ExecCredential.
+func credentialOf(raw []byte, doing string) (token, error) {
+	var got struct {
+		Kind   string `json:"kind"`
+		Status struct {
+			Token   string    `json:"token"`
+			Expires time.Time `json:"expirationTimestamp"`
+			Cert    string    `json:"clientCertificateData"`
+		} `json:"status"`
+	}
+	switch err := strict.Decode(raw, &got, strict.Foreign); {
+	case err != nil || got.Kind != "ExecCredential":
+		return token{}, &Error{doing, errors.New("it prints no ExecCredential")}
+	case got.Status.Token == "" && got.Status.Cert != "":
+		return token{}, &Error{doing, errors.New("it gives a client certificate, which is not supported: have it give a token")}
+	case got.Status.Token == "" || strings.ContainsAny(got.Status.Token, "\r\n"):
+		return token{}, &Error{doing, errors.New("its ExecCredential has no token")}
+	}
+	return token{value: got.Status.Token, expires: got.Status.Expires}, nil
+}
