@@ -29,6 +29,7 @@ type story struct {
 	argo      *argoCD
 	recorder  *recorder
 	followed  *followed
+	sites     []*site
 }
 
 type storyKey struct{}
@@ -75,6 +76,7 @@ func TestStories(t *testing.T) {
 			"argocd":      cmdArgoCD,
 			"bigfile":     cmdBigFile,
 			"branch":      cmdBranch,
+			"cluster":     cmdCluster,
 			"commit":      cmdCommit,
 			"condition":   cmdCondition,
 			"database":    cmdDatabase,
