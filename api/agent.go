@@ -128,11 +128,13 @@ type AgentRegistration struct {
 type InstallOptions struct {
 	Namespace string `json:"namespace,omitempty" maxLength:"63" doc:"Namespace of the agent and of the Applications; default: argocd" example:"argocd"`
 	// Namespaced makes roles of the namespace instead of the cluster, and no custom resource definitions.
-	Namespaced bool   `json:"namespaced,omitempty" doc:"Create roles in the namespace only; implied if the agent is namespaced"`
-	Registry   string `json:"registry,omitempty" maxLength:"300" doc:"Registry to pull the image from instead" example:"registry.example.org/mirror"`
-	PullSecret string `json:"pullSecret,omitempty" maxLength:"253" doc:"Secret with the registry's credentials"`
-	Proxy      string `json:"proxy,omitempty" maxLength:"500" doc:"Proxy for connections out of the cluster; without user and password, which belong in a Secret" example:"http://proxy.example.org:3128"`
-	NoProxy    string `json:"noProxy,omitempty" maxLength:"2000" doc:"Hosts that bypass the proxy, separated by commas"`
+	Namespaced bool `json:"namespaced,omitempty" doc:"Create roles in the namespace only; implied if the agent is namespaced"`
+	// Namespaces are those that an agent with roles in namespaces deploys to.
+	Namespaces []string `json:"namespaces,omitempty" maxItems:"200" doc:"With namespaced: the namespaces of its own cluster that the agent deploys to; default: none" example:"[\"shop\"]"`
+	Registry   string   `json:"registry,omitempty" maxLength:"300" doc:"Registry to pull the image from instead" example:"registry.example.org/mirror"`
+	PullSecret string   `json:"pullSecret,omitempty" maxLength:"253" doc:"Secret with the registry's credentials"`
+	Proxy      string   `json:"proxy,omitempty" maxLength:"500" doc:"Proxy for connections out of the cluster; without user and password, which belong in a Secret" example:"http://proxy.example.org:3128"`
+	NoProxy    string   `json:"noProxy,omitempty" maxLength:"2000" doc:"Hosts that bypass the proxy, separated by commas"`
 	// CA is PEM: certificates that sign the server's, beside those of the system.
 	CA string `json:"ca,omitempty" maxLength:"60000" doc:"Certificate authorities of the server in PEM; default: the server's own"`
 	// ExistingSecret holds the registration token or identity already.

@@ -37,6 +37,8 @@ type installOptions struct {
 
 func (o *installOptions) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.Namespaced, "namespaced", false, "create roles in the namespace only, not in the cluster")
+	flags.StringSliceVar(&o.Namespaces, "namespaces", nil,
+		"with --namespaced, `names` of the namespaces that the agent deploys to (default none)")
 	flags.StringVar(&o.Registry, "registry", "", "`registry` to pull the image from instead, such as registry.example.org/mirror")
 	flags.StringVar(&o.PullSecret, "pull-secret", "", "`name` of the Secret with the registry's credentials")
 	flags.StringVar(&o.Proxy, "proxy", "", "`URL` of the proxy for what leaves the cluster")
@@ -76,6 +78,7 @@ func newManifestCmd(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent])
 		Use: "manifest ID", Short: "Print what installs an agent: YAML for kubectl, or values for the Helm chart; never with a secret in it",
 		Args: cobra.ExactArgs(1),
 		Example: "  slipway agent manifest account.prod | kubectl apply -f -\n" +
+			"  slipway agent manifest account.team --namespaced --namespaces shop-a,shop-b | kubectl apply -f -\n" +
 			"  slipway agent manifest account.prod --helm --registry registry.example.org/mirror --proxy " +
 			"http://proxy.example.org:3128 > values.yaml",
 		ValidArgsFunction: n.Complete(common),

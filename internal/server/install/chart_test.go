@@ -24,6 +24,7 @@ func TestTheChartWithItsValuesMakesWhatTheManifestHas(t *testing.T) {
 	}{
 		{"nothing said", "", api.InstallOptions{}},
 		{"of a namespace", "", api.InstallOptions{Namespaced: true, Namespace: "team"}},
+		{"of some namespaces", "", api.InstallOptions{Namespaced: true, Namespace: "team", Namespaces: []string{"shop-b", "shop-a"}}},
 		{"beside Argo CD", api.EngineArgoCD, api.InstallOptions{}},
 		{"beside Argo CD, of a namespace", api.EngineArgoCD, api.InstallOptions{Namespaced: true, Namespace: "team"}},
 		{"with all that a network may need", api.EngineSlipway, api.InstallOptions{

@@ -87,6 +87,9 @@ func (o *Options) check() error {
 			return errors.New("proxy has a user in it, which a manifest must not show: leave it out, and set HTTPS_PROXY from a Secret of your own")
 		}
 	}
+	if err := o.checkNamespaces(); err != nil {
+		return err
+	}
 	return checkCA(o.CA)
 }
 
@@ -131,7 +134,7 @@ func Manifest(o Options) ([]byte, error) {
 	case o.beside():
 		fmt.Fprintf(&out, "# It works with the Argo CD in namespace %s, which has to be there and stays as it is.\n", o.Namespace)
 	case o.Namespaced:
-		fmt.Fprintf(&out, "# It may touch namespace %s only; that and the resource definitions have to be there.\n", o.Namespace)
+		fmt.Fprintf(&out, "# It has Roles only. Namespace %s, the resource definitions and an AppProject have to be there.\n", o.Namespace)
 	}
 	for _, obj := range o.objects() {
 		text, err := yaml.Marshal(obj)
@@ -183,12 +186,7 @@ func (o *Options) rights() []object {
 	subjects := []any{object{"kind": "ServiceAccount", "name": name, "namespace": o.Namespace}}
 	everything := object{"apiGroups": []any{"*"}, "resources": []any{"*"}, "verbs": []any{"*"}}
 	if o.Namespaced {
-		return []object{
-			o.named(version, "Role", name, object{"rules": []any{everything}}),
-			o.named(version, "RoleBinding", name, object{
-				"roleRef": object{"apiGroup": group, "kind": "Role", "name": name}, "subjects": subjects,
-			}),
-		}
+		return o.rightsNamespaced()
 	}
 	// Two agents of one cluster must not share what belongs to the cluster.
 	called := name + "-" + o.Namespace
@@ -220,6 +218,9 @@ func (o *Options) args() []any {
 	}
 	if !o.beside() && (o.Namespaced || o.SkipCRDs) {
 		args = append(args, "--install-crds=false")
+	}
+	if !o.beside() && o.Namespaced {
+		args = append(args, "--namespaced")
 	}
 	return args
 }
@@ -318,6 +319,9 @@ func Values(o Options) ([]byte, error) {
 		"namespaced":     o.Namespaced,
 		"installCRDs":    !o.Namespaced && !o.SkipCRDs,
 		"existingSecret": o.ExistingSecret,
+	}
+	if len(o.Namespaces) > 0 {
+		values["namespaces"] = o.Namespaces
 	}
 	if o.beside() {
 		values["engine"] = o.Engine

@@ -50,6 +50,7 @@ func objects(t *testing.T, text []byte) map[string]runtime.Object {
 			"Namespace": &corev1.Namespace{}, "ServiceAccount": &corev1.ServiceAccount{}, "ConfigMap": &corev1.ConfigMap{}, "Service": &corev1.Service{},
 			"Deployment": &appsv1.Deployment{}, "Role": &rbacv1.Role{}, "RoleBinding": &rbacv1.RoleBinding{},
 			"ClusterRole": &rbacv1.ClusterRole{}, "ClusterRoleBinding": &rbacv1.ClusterRoleBinding{},
+			"Secret": &corev1.Secret{},
 		}[kind.Kind]
 		if !ok {
 			t.Fatalf("a %s is not expected", kind.Kind)
@@ -134,6 +135,33 @@ func TestANamespacedAgentHasNothingOfTheCluster(t *testing.T) {
 	}
 	if args := deployment(t, options(api.InstallOptions{Namespaced: true})).Spec.Template.Spec.Containers[0].Args; !strings.Contains(strings.Join(args, " "), "--install-crds=false") {
 		t.Errorf("it would make definitions: %q", args)
+	}
+}
+
+func TestANamespacedAgentDeploysToItsNamespacesWithItsOwnAccount(t *testing.T) {
+	t.Parallel()
+	text, err := install.Manifest(options(api.InstallOptions{Namespaced: true, Namespace: "team", Namespaces: []string{"shop-b", "shop-a"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, ok := objects(t, text)["Secret"].(*corev1.Secret)
+	if !ok || secret.Namespace != "team" || secret.Labels["argocd.argoproj.io/secret-type"] != "cluster" {
+		t.Fatalf("%v", secret)
+	}
+	if secret.StringData["namespaces"] != "shop-a,shop-b" || secret.StringData["server"] != "https://kubernetes.default.svc" || len(secret.StringData) != 3 {
+		t.Errorf("it has %v", secret.StringData)
+	}
+	for _, namespace := range []string{"shop-a", "shop-b"} {
+		if !strings.Contains(string(text), "name: slipway-agent-deploy\n  namespace: "+namespace) {
+			t.Errorf("there is no Role in %s", namespace)
+		}
+	}
+	for _, wrong := range []api.InstallOptions{
+		{Namespaces: []string{"a"}}, {Namespaced: true, Namespaces: []string{"a,b"}}, {Namespaced: true, Namespaces: []string{"*"}},
+	} {
+		if _, err := install.Manifest(options(wrong)); err == nil {
+			t.Errorf("%v is taken", wrong)
+		}
 	}
 }
 

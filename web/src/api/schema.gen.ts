@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 1a358111335a36773e07bc137c4b3229ba123c571f9aee1810e69f448eda3ee2
+// sha256 of it: 4193cc26a35e1b2e9ce4f12971fa1a647bcb122766ec2280c401bbc6bab5e287
 
 export interface paths {
 	"/api/v1/access/can": {
@@ -2948,6 +2948,7 @@ export interface components {
 			existingSecret?: string;
 			namespace?: string;
 			namespaced?: boolean;
+			namespaces?: string[] | null;
 			noProxy?: string;
 			proxy?: string;
 			pullSecret?: string;
@@ -7407,6 +7408,7 @@ export interface operations {
 				format?: "yaml" | "helm";
 				namespace?: string;
 				namespaced?: boolean;
+				namespaces?: string[] | null;
 				registry?: string;
 				pullSecret?: string;
 				proxy?: string;

@@ -247,21 +247,23 @@ func (h *AgentRoutes) register(ctx context.Context, a api.Agent) (*registrationO
 
 type manifestInput struct {
 	core.IDInput
-	Format         string `query:"format" enum:"yaml,helm" default:"yaml" doc:"A manifest for kubectl, or values for the Helm chart"`
-	Namespace      string `query:"namespace" maxLength:"63" default:"argocd" doc:"Namespace of the agent and of the Applications"`
-	Namespaced     bool   `query:"namespaced" doc:"Create roles in the namespace only; implied if the agent is namespaced"`
-	Registry       string `query:"registry" maxLength:"300" doc:"Registry to pull the image from instead" example:"registry.example.org/mirror"`
-	PullSecret     string `query:"pullSecret" maxLength:"253" doc:"Secret with the registry's credentials"`
-	Proxy          string `query:"proxy" maxLength:"500" doc:"Proxy for connections out of the cluster; without user and password, which belong in a Secret" example:"http://proxy.example.org:3128"`
-	NoProxy        string `query:"noProxy" maxLength:"2000" doc:"Hosts that bypass the proxy, separated by commas"`
-	CA             string `query:"ca" maxLength:"60000" doc:"Certificate authorities of the server in PEM; default: the server's own. Proxies accept URLs of about 8 kB: send longer ones in the body of a POST"`
-	ExistingSecret string `query:"existingSecret" maxLength:"253" doc:"Secret that holds the registration token"`
-	SkipCRDs       bool   `query:"skipCRDs" doc:"Omit the custom resource definitions, if they are already installed"`
+	Format         string   `query:"format" enum:"yaml,helm" default:"yaml" doc:"A manifest for kubectl, or values for the Helm chart"`
+	Namespace      string   `query:"namespace" maxLength:"63" default:"argocd" doc:"Namespace of the agent and of the Applications"`
+	Namespaced     bool     `query:"namespaced" doc:"Create roles in the namespace only; implied if the agent is namespaced"`
+	Namespaces     []string `query:"namespaces,explode" maxItems:"200" doc:"With namespaced: the namespaces of its own cluster that the agent deploys to; default: none" example:"[\"shop\"]"`
+	Registry       string   `query:"registry" maxLength:"300" doc:"Registry to pull the image from instead" example:"registry.example.org/mirror"`
+	PullSecret     string   `query:"pullSecret" maxLength:"253" doc:"Secret with the registry's credentials"`
+	Proxy          string   `query:"proxy" maxLength:"500" doc:"Proxy for connections out of the cluster; without user and password, which belong in a Secret" example:"http://proxy.example.org:3128"`
+	NoProxy        string   `query:"noProxy" maxLength:"2000" doc:"Hosts that bypass the proxy, separated by commas"`
+	CA             string   `query:"ca" maxLength:"60000" doc:"Certificate authorities of the server in PEM; default: the server's own. Proxies accept URLs of about 8 kB: send longer ones in the body of a POST"`
+	ExistingSecret string   `query:"existingSecret" maxLength:"253" doc:"Secret that holds the registration token"`
+	SkipCRDs       bool     `query:"skipCRDs" doc:"Omit the custom resource definitions, if they are already installed"`
 }
 
 func (in *manifestInput) options() api.InstallOptions {
 	return api.InstallOptions{
-		Namespace: in.Namespace, Namespaced: in.Namespaced, Registry: in.Registry, PullSecret: in.PullSecret, Proxy: in.Proxy,
+		Namespace: in.Namespace, Namespaced: in.Namespaced, Namespaces: in.Namespaces, Registry: in.Registry, PullSecret: in.PullSecret,
+		Proxy:   in.Proxy,
 		NoProxy: in.NoProxy, CA: in.CA, ExistingSecret: in.ExistingSecret, SkipCRDs: in.SkipCRDs,
 	}
 }
