@@ -57,8 +57,8 @@ func (f *clusterFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.certFile, "tls-cert-file", "", "PEM `file` with a client certificate")
 	flags.StringVar(&f.keyFile, "tls-key-file", "", "PEM `file` with its key")
 	flags.BoolVar(&f.insecure, "insecure-skip-verify", false, "do not check the API server's certificate")
-	flags.StringSliceVar(&f.namespaces, "namespaces", nil, "`names` of the only namespaces that may be used"+besideOnly)
-	flags.BoolVar(&f.clusterResources, "cluster-resources", false, "with --namespaces, also objects of the cluster"+besideOnly)
+	flags.StringSliceVar(&f.namespaces, "namespaces", nil, "`names` of the only namespaces that may be used")
+	flags.BoolVar(&f.clusterResources, "cluster-resources", false, "with --namespaces, also objects of the cluster")
 	flags.StringVar(&f.project, "project", "", "`name` of its AppProject (default all)")
 }
 

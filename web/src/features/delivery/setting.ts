@@ -164,14 +164,12 @@ export const clusters: Kind = {
     {
       name: "namespaces",
       label: "Namespaces",
-      beside: true,
-      hint: "Separated by commas. Argo CD uses these only. Default: all",
+      hint: "Separated by commas. Nothing else is read or written. Default: all",
     },
     {
       name: "clusterResources",
       label: "With namespaces: also objects of the cluster",
       flag: true,
-      beside: true,
       when: (v) => Boolean(v.namespaces),
     },
     {
