@@ -1,10 +1,12 @@
 // Package render turns a source into the objects it wants: it finds the tool (directory, Jsonnet, Kustomize, Helm),
-// runs it on the tree alone, and returns plain objects. Nothing is read but the Tree, nothing is fetched, and every
-// input is taken as hostile.
+// runs it on trees alone, and returns plain objects. Nothing is read but the Tree of the source and the trees beside it,
+// nothing is fetched (package need finds what is to be fetched before), and every input is taken as hostile.
 package render
 
 import (
 	"context"
+	"maps"
+	"strings"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
@@ -21,10 +23,45 @@ type Request struct {
 	Source v1alpha1.ApplicationSource
 	Tree   source.Tree // the source's own repository or chart, at the resolved revision
 	// trees of the sources that have a ref name, for "$name/path" value files; nil where the Application has one source
-	Refs      map[string]source.Tree
+	Refs map[string]source.Tree
+	// trees of what the source needs from elsewhere, by the Key of package need
+	Needs     map[string]source.Tree
 	Namespace string // spec.destination.namespace
 	Cluster   Capabilities
+	Settings  Settings
 	Limits    Limits
+}
+
+// Beside names the trees that a Request has besides the source's own: a source with a ref as "$ref", a need by its key.
+func (r *Request) Beside() map[string]source.Tree {
+	out := make(map[string]source.Tree, len(r.Refs)+len(r.Needs))
+	for ref, t := range r.Refs {
+		out["$"+ref] = t
+	}
+	maps.Copy(out, r.Needs)
+	return out
+}
+
+// SetBeside puts trees in place of those that Beside names; nil takes the tree away and leaves the name of a ref.
+func (r *Request) SetBeside(trees map[string]source.Tree) {
+	hadRefs := r.Refs != nil
+	r.Refs, r.Needs = nil, nil
+	if hadRefs {
+		r.Refs = map[string]source.Tree{}
+	}
+	for name, t := range trees {
+		if ref, ok := strings.CutPrefix(name, "$"); ok {
+			if r.Refs == nil {
+				r.Refs = map[string]source.Tree{}
+			}
+			r.Refs[ref] = t
+			continue
+		}
+		if r.Needs == nil {
+			r.Needs = map[string]source.Tree{}
+		}
+		r.Needs[name] = t
+	}
 }
 
 // App identifies the Application for the build environment (ARGOCD_APP_NAME and so on).

@@ -28,8 +28,19 @@ var _ render.Renderer = Renderer{}
 // Render renders the chart at req.Source.Path of a Request that render.Prepare made ready. ctx is looked at between the stages; a
 // template that runs for ever is not interrupted. Errors name the chart, the file and, if Helm reports it, the line, and hold no
 // values.
-func (Renderer) Render(ctx context.Context, req render.Request) (res render.Result, err error) {
+func (Renderer) Render(ctx context.Context, req render.Request) (render.Result, error) {
+	return newJob(req).result(ctx)
+}
+
+// Inflate renders a chart as Kustomize has helm do it: values are documents, weakest first, in place of all that the source says of
+// values, and hooks can be left out.
+func Inflate(ctx context.Context, req render.Request, values [][]byte, noHooks bool) (render.Result, error) {
 	j := newJob(req)
+	j.given, j.noHooks = values, noHooks
+	return j.result(ctx)
+}
+
+func (j *job) result(ctx context.Context) (res render.Result, err error) {
 	defer func() {
 		// Helm's code panics on some malformed charts.
 		if r := recover(); r != nil {
@@ -54,6 +65,8 @@ type job struct {
 	budget  *budget
 	scrub   scrubber
 	cluster bool // the result depends on the destination cluster
+	given   [][]byte
+	noHooks bool
 }
 
 func newJob(req render.Request) *job {

@@ -346,7 +346,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		{"value file above the root", nil, v1alpha1.HelmSource{ValueFiles: []string{"../../x.yaml"}}, "outside repository root"},
 		{"absolute value file above the root", nil, v1alpha1.HelmSource{ValueFiles: []string{"/../x.yaml"}}, "outside repository root"},
 		{"value file through a link out", map[string]string{"chart/link.yaml": "->" + filepath.Join(outside, "x.yaml")}, v1alpha1.HelmSource{ValueFiles: []string{"link.yaml"}}, "outside repository root"},
-		{"value file by URL", nil, v1alpha1.HelmSource{ValueFiles: []string{"https://example.com/v.yaml"}}, "is not allowed"},
+		{"value file by URL", nil, v1alpha1.HelmSource{ValueFiles: []string{"https://example.com/v.yaml"}}, "was not fetched"},
 		{"pattern without a match", nil, v1alpha1.HelmSource{ValueFiles: []string{"env/*.yaml"}}, "no file matches"},
 		{"malformed pattern", nil, v1alpha1.HelmSource{ValueFiles: []string{"env/[.yaml"}}, "malformed"},
 		{"unknown version", nil, v1alpha1.HelmSource{Version: "v2"}, "not supported"},

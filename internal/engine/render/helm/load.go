@@ -13,6 +13,7 @@ import (
 	"helm.sh/helm/v4/pkg/chart/loader/archive"
 	"helm.sh/helm/v4/pkg/ignore"
 
+	"github.com/slipway-gitops/slipway/internal/engine/render/need"
 	"github.com/slipway-gitops/slipway/internal/source"
 )
 
@@ -45,9 +46,9 @@ func (b *budget) take(name string, n int64) error {
 	return nil
 }
 
-// load reads the chart and the dependencies that it brings along.
+// load reads the chart, the dependencies that it brings along, and those that were fetched for it.
 func (j *job) load() (loaded, error) {
-	c, err := j.loadDir(j.dir)
+	c, err := j.loadDir(j.req.Tree, j.dir, false)
 	if err != nil {
 		return nil, err
 	}
@@ -55,38 +56,63 @@ func (j *job) load() (loaded, error) {
 	if len(missing) == 0 {
 		return c, nil
 	}
-	var absent []string
+	has := func(name string) bool {
+		return slices.ContainsFunc(c.dependencies(), func(h loaded) bool { return h.about().name == name })
+	}
+	charts, err := need.Charts(j.req.Tree, j.dir, has)
+	if err != nil {
+		return nil, err
+	}
 	for _, d := range missing {
 		dep, err := j.localDependency(d)
 		if err != nil {
 			return nil, fmt.Errorf("load dependency %s: %w", d.name, err)
 		}
-		if dep == nil {
-			absent = append(absent, d.name)
+		if dep != nil {
+			c.add(dep)
+		}
+	}
+	for _, n := range charts {
+		tree := j.req.Needs[n.Key()]
+		if tree == nil {
 			continue
+		}
+		dep, err := j.loadDir(tree, ".", true)
+		if err != nil {
+			return nil, fmt.Errorf("load dependency %s: %w", n.Name, err)
+		}
+		if has := dep.about().name; has != n.Name {
+			return nil, fmt.Errorf("load dependency %s: the chart is called %.100q; correct the name in Chart.yaml", n.Name, has)
 		}
 		c.add(dep)
 	}
-	if len(absent) > 0 {
-		return nil, fmt.Errorf("Chart.yaml names dependencies that are not in charts/: %s; run \"helm dependency update\" and commit charts/, "+
-			"since rendering fetches nothing", strings.Join(absent, ", "))
+	if absent := missingDependencies(c); len(absent) > 0 {
+		names := make([]string, len(absent))
+		for i, d := range absent {
+			names[i] = d.name
+		}
+		return nil, fmt.Errorf("Chart.yaml names dependencies that are neither in charts/ nor fetched: %s; give each a repository that can be "+
+			"reached, or run \"helm dependency update\" and commit charts/", strings.Join(names, ", "))
 	}
 	return c, nil
 }
 
-// loadDir reads one chart directory as helm does, .helmignore included.
-func (j *job) loadDir(dir string) (loaded, error) {
-	if _, err := j.req.Tree.Stat(path.Join(dir, "Chart.yaml")); err != nil {
+// loadDir reads one chart directory as helm does. From an archive, which is what a tree of a need was, .helmignore takes nothing.
+func (j *job) loadDir(tree source.Tree, dir string, archived bool) (loaded, error) {
+	if _, err := tree.Stat(path.Join(dir, "Chart.yaml")); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, errNoChart
 		}
 		return nil, err
 	}
-	rules, err := j.ignoreRules(dir)
-	if err != nil {
-		return nil, err
+	rules := ignore.Empty()
+	if !archived {
+		var err error
+		if rules, err = ignoreRules(tree, dir); err != nil {
+			return nil, err
+		}
 	}
-	w := &walker{tree: j.req.Tree, rules: rules, budget: j.budget, root: dir}
+	w := &walker{tree: tree, rules: rules, budget: j.budget, root: dir}
 	if err := w.walk("", 0); err != nil {
 		return nil, err
 	}
@@ -105,9 +131,9 @@ func (j *job) loadDir(dir string) (loaded, error) {
 	return c, nil
 }
 
-func (j *job) ignoreRules(dir string) (*ignore.Rules, error) {
+func ignoreRules(tree source.Tree, dir string) (*ignore.Rules, error) {
 	rules := ignore.Empty()
-	raw, err := j.req.Tree.ReadFile(path.Join(dir, ignore.HelmIgnore))
+	raw, err := tree.ReadFile(path.Join(dir, ignore.HelmIgnore))
 	switch {
 	case err == nil:
 		if rules, err = ignore.Parse(bytes.NewReader(raw)); err != nil {
@@ -203,8 +229,7 @@ func missingDependencies(c loaded) []dependency {
 	})
 }
 
-// localDependency loads a dependency with a file:// repository from the tree. It returns nil for any other: it
-// would have to be fetched.
+// localDependency loads a dependency with a file:// repository from the tree. It returns nil for any other.
 func (j *job) localDependency(d dependency) (loaded, error) {
 	rest, ok := strings.CutPrefix(d.repository, "file://")
 	if !ok {
@@ -214,5 +239,5 @@ func (j *job) localDependency(d dependency) (loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	return j.loadDir(dir)
+	return j.loadDir(j.req.Tree, dir, false)
 }

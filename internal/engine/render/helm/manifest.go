@@ -58,7 +58,7 @@ func (j *job) collect(c loaded, files map[string]string) (manifests, error) {
 			}
 			p.rank = rank(ranks, p.kind)
 			switch keep, hook := j.classify(p); {
-			case !keep:
+			case !keep, hook && j.noHooks:
 			case hook:
 				hooks = append(hooks, p)
 			default:

@@ -9,6 +9,8 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/slipway-gitops/slipway/internal/engine/render/need"
+	"github.com/slipway-gitops/slipway/internal/redact"
 	"github.com/slipway-gitops/slipway/internal/sops"
 	"github.com/slipway-gitops/slipway/internal/source"
 )
@@ -27,19 +29,23 @@ var errOutside = errors.New("resolved to outside repository root; only files of 
 // valueFile is one resolved file: a tree and a name in it.
 type valueFile struct {
 	ref  string // name of the referenced source; "" is the source itself
+	url  string // where the file is by URL
 	tree source.Tree
 	name string
 }
 
 // String names the file for messages.
 func (f valueFile) String() string {
+	if f.url != "" {
+		return redact.Addresses(f.url)
+	}
 	if f.ref != "" {
 		return "$" + f.ref + "/" + f.name
 	}
 	return f.name
 }
 
-func (f valueFile) key() string { return f.ref + "\x00" + f.name }
+func (f valueFile) key() string { return f.ref + "\x00" + f.url + "\x00" + f.name }
 
 func (f valueFile) read(b *budget) ([]byte, error) {
 	raw, err := f.tree.ReadFile(f.name)
@@ -71,7 +77,7 @@ func (j *job) valueFiles() ([]valueFile, error) {
 	for _, raw := range j.opts.ValueFiles {
 		f, err := j.resolve(raw)
 		if err != nil {
-			return nil, fmt.Errorf("value file %s: %w", raw, err)
+			return nil, fmt.Errorf("value file %s: %w", redact.Addresses(raw), err)
 		}
 		if !isGlob(f.name) {
 			missing, err := isMissing(f)
@@ -122,8 +128,7 @@ func isMissing(f valueFile) (bool, error) {
 // the root of the repository, anything else from the chart.
 func (j *job) resolve(raw string) (valueFile, error) {
 	if scheme, _, ok := strings.Cut(raw, "://"); ok && !strings.ContainsAny(scheme, "/$") {
-		return valueFile{}, fmt.Errorf("the URL scheme %q is not allowed: rendering fetches nothing; "+
-			"put the file into a repository and use it through a source with a ref", scheme)
+		return j.fetchedFile(scheme, raw)
 	}
 	if name, rest, ok := j.cutRef(raw); ok {
 		tree := j.req.Refs[name]
@@ -142,6 +147,22 @@ func (j *job) resolve(raw string) (valueFile, error) {
 	}
 	p, err := inside(from, raw)
 	return valueFile{tree: j.req.Tree, name: p}, err
+}
+
+// fetchedFile finds a file that is named by a URL.
+func (j *job) fetchedFile(scheme, raw string) (valueFile, error) {
+	if !j.req.Settings.ValueFileURL(raw) {
+		return valueFile{}, fmt.Errorf("the URL scheme %.100q is not allowed; use https, or have helm.valuesFileSchemes in argocd-cm changed", scheme)
+	}
+	n, err := need.FileOf(raw)
+	if err != nil {
+		return valueFile{}, err
+	}
+	tree := j.req.Needs[n.Key()]
+	if tree == nil {
+		return valueFile{}, errors.New("the file was not fetched; copy it into the repository")
+	}
+	return valueFile{url: n.URL, tree: tree, name: need.FileName}, nil
 }
 
 // cutRef splits "$name/path" where name is a referenced source.

@@ -20,6 +20,14 @@ func (j *job) values() (map[string]any, error) {
 		return nil, err
 	}
 	out := map[string]any{}
+	for _, raw := range j.given {
+		if err := j.budget.take("values of helmCharts", int64(len(raw))); err != nil {
+			return nil, err
+		}
+		if err := j.mergeDocument(&out, raw); err != nil {
+			return nil, fmt.Errorf("read values of helmCharts: %w", err)
+		}
+	}
 	for _, f := range files {
 		raw, err := f.read(j.budget)
 		if err != nil {

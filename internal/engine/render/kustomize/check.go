@@ -1,14 +1,19 @@
 package kustomize
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
-	"regexp"
+	"path"
 	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
 
+	"github.com/slipway-gitops/slipway/internal/engine/render/need"
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
@@ -17,86 +22,119 @@ func isKustomization(base string) bool {
 	return slices.Contains(konfig.RecognizedKustomizationFileNames(), base)
 }
 
-// check refuses a kustomization that would make Kustomize fetch something or run something. It reports whether the
-// kustomization brings a schema of its own. One that cannot be read passes: Kustomize says better what is wrong.
-func check(name string, raw []byte) (schema bool, err error) {
+// localize prepares a kustomization before Kustomize reads it. What it names elsewhere becomes a path to what was fetched, and
+// charts become the objects that they were rendered to. It refuses what would leave a repository or run something. A kustomization
+// that cannot be read passes: Kustomize says better what is wrong.
+func (b *build) localize(at *mount, name string, raw []byte) ([]byte, error) {
 	var k types.Kustomization
 	if err := k.Unmarshal(raw); err != nil {
-		return false, nil //nolint:nilerr // see above
+		return raw, nil //nolint:nilerr // see above
 	}
+	b.fs.schema = b.fs.schema || len(k.OpenAPI) > 0
+	dir := path.Join(at.dir, path.Dir(name))
+	changed := false
 	if len(k.HelmCharts) > 0 || len(k.HelmChartInflationGenerator) > 0 {
-		return false, fmt.Errorf("%s uses helmCharts, which would run helm and fetch charts; use a source of its own for the chart", name)
-	}
-	for field, paths := range references(k) {
-		for _, p := range paths {
-			if isRemote(p) {
-				return false, fmt.Errorf("%s names %s under %s, which is not in the repository, and rendering fetches nothing; "+
-					"copy it into the repository", name, redact.Addresses(p), field)
-			}
+		if !b.options.EnableHelm {
+			return nil, fmt.Errorf("%s uses helmCharts, which needs --enable-helm: have it added to kustomize.buildOptions in argocd-cm, "+
+				"or use a source of its own for the chart", name)
 		}
+		k.HelmCharts, k.HelmChartInflationGenerator, k.HelmGlobals = nil, nil, nil
+		k.Resources = append(k.Resources, b.inflated[dir]...)
+		changed = true
 	}
-	return len(k.OpenAPI) > 0, nil
+	err := need.Each(&k, func(field string, p *string) error {
+		if *p == "" || strings.Contains(*p, "\n") {
+			return nil
+		}
+		if !need.IsRemote(*p) {
+			return b.within(at, name, field, *p)
+		}
+		local, err := b.fetched(dir, *p)
+		if err != nil {
+			return fmt.Errorf("%s names %s under %s: %w", b.shown(at, name), redact.Addresses(*p), field, err)
+		}
+		*p, changed = local, true
+		return nil
+	})
+	if err != nil || !changed {
+		return raw, err
+	}
+	out, err := yaml.Marshal(k)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", name, err)
+	}
+	return out, nil
 }
 
-// references lists every path in a kustomization, by field.
-func references(k types.Kustomization) map[string][]string {
-	out := map[string][]string{
-		"resources":      k.Resources,
-		"bases":          k.Bases,
-		"components":     k.Components,
-		"crds":           k.Crds,
-		"configurations": k.Configurations,
-		"generators":     k.Generators,
-		"transformers":   k.Transformers,
-		"validators":     k.Validators,
-		"openapi":        {k.OpenAPI["path"]},
+// within refuses a path that leaves its repository, and a file outside the directory of a kustomization from elsewhere: as in
+// Kustomize, LoadRestrictionsNone does not concern these.
+func (b *build) within(at *mount, name, field, p string) error {
+	dir := path.Join(at.dir, path.Dir(name))
+	to := path.Join(dir, p)
+	if path.IsAbs(p) {
+		to = path.Clean(p)
 	}
-	for _, p := range k.Patches {
-		out["patches"] = append(out["patches"], p.Path)
+	inside := func(root string) bool { return to == root || strings.HasPrefix(to, root+"/") }
+	if !inside(at.dir) {
+		return fmt.Errorf("%s names %s under %s, which is outside the repository; only what the repository holds can be used",
+			b.shown(at, name), p, field)
 	}
-	for _, p := range k.PatchesJson6902 {
-		out["patchesJson6902"] = append(out["patchesJson6902"], p.Path)
+	if at.raw != "" && b.options.LoadAll && !inside(dir) && !b.fs.IsDir(to) {
+		return fmt.Errorf("%s names the file %s under %s, which is outside its directory: a remote base may not do so; "+
+			"copy the base into the repository", b.shown(at, name), p, field)
 	}
-	for _, p := range k.PatchesStrategicMerge {
-		out["patchesStrategicMerge"] = append(out["patchesStrategicMerge"], string(p))
-	}
-	for _, r := range k.Replacements {
-		out["replacements"] = append(out["replacements"], r.Path)
-	}
-	for _, g := range k.ConfigMapGenerator {
-		out["configMapGenerator"] = append(out["configMapGenerator"], sources(g.KvPairSources)...)
-	}
-	for _, g := range k.SecretGenerator {
-		out["secretGenerator"] = append(out["secretGenerator"], sources(g.KvPairSources)...)
-	}
-	return out
+	return nil
 }
 
-func sources(s types.KvPairSources) []string {
-	out := append([]string{s.EnvSource}, s.EnvSources...)
-	for _, f := range s.FileSources {
-		if _, p, ok := strings.Cut(f, "="); ok {
-			f = p
-		}
-		out = append(out, f)
+// shown names a file of a tree for people.
+func (b *build) shown(at *mount, name string) string {
+	if at.raw == "" {
+		return name
 	}
-	return out
+	return redact.Addresses(at.from.URL) + "/" + name
 }
 
-// scp matches user@host:path and the like.
-var scp = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]*@[^/]+[:/]`)
+// errNotFetched is what a remote base gives that nothing fetched.
+var errNotFetched = errors.New("it is not in the repository and was not fetched; copy it into the repository")
 
-// isRemote reports whether Kustomize could take p for something to fetch. It covers more than Kustomize's own rule
-// does. A text of several lines is inline content.
-func isRemote(p string) bool {
-	if strings.Contains(p, "\n") {
-		return false
+// fetched returns the path, relative to dir, at which Kustomize finds what raw names.
+func (b *build) fetched(dir, raw string) (string, error) {
+	ref, err := need.ParseReference(raw)
+	if err != nil {
+		return "", err
 	}
-	l := strings.ToLower(strings.TrimSpace(p))
-	for _, prefix := range []string{"git::", "github.com/", "github.com:", "http:", "https:"} {
-		if strings.HasPrefix(l, prefix) {
-			return true
-		}
+	tree := b.req.Needs[ref.Key()]
+	if tree == nil {
+		return "", errNotFetched
 	}
-	return strings.Contains(l, "://") || scp.MatchString(l)
+	if ref.Kind == need.Git {
+		m := b.fs.add(b.hidden(raw), &mount{tree: tree, raw: raw, from: ref})
+		return relative(dir, path.Join(m.dir, ref.Path)), nil
+	}
+	content, err := tree.ReadFile(need.FileName)
+	if err != nil {
+		return "", err
+	}
+	// In the directory of the kustomization, since files elsewhere may not be loaded.
+	name := "fetched-" + b.hidden(raw) + path.Ext(strings.SplitN(ref.URL, "?", 2)[0])
+	b.fs.overlay[path.Join(dir, name)] = content
+	b.names[name] = redact.Addresses(ref.URL)
+	return name, nil
+}
+
+// hidden makes a name that nobody who writes a remote base can know: the commit of the source is part of it.
+func (b *build) hidden(raw string) string {
+	sum := sha256.Sum256([]byte(b.req.Tree.Revision() + "\x00" + b.req.App.Name + "\x00" + raw))
+	return hex.EncodeToString(sum[:12])
+}
+
+// legible puts what people wrote in place of the paths that Kustomize saw.
+func (b *build) legible(text string) string {
+	for _, m := range b.fs.mounts {
+		text = strings.ReplaceAll(text, m.dir, redact.Addresses(m.from.URL))
+	}
+	for name, url := range b.names {
+		text = strings.ReplaceAll(text, name, url)
+	}
+	return text
 }

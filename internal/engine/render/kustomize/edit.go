@@ -3,6 +3,7 @@ package kustomize
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path"
 	"slices"
@@ -16,7 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/redact"
+	"github.com/slipway-gitops/slipway/internal/engine/render/need"
+	"github.com/slipway-gitops/slipway/internal/source"
 )
 
 // errNoKustomization is what a directory without a kustomization gives.
@@ -47,7 +49,7 @@ func (b *build) edit() error {
 	if raw, err = yaml.Marshal(k); err != nil {
 		return fmt.Errorf("encode %s: %w", name, err)
 	}
-	b.fs.overlay[name] = raw
+	b.fs.overlay[path.Join(b.own.dir, name)] = raw
 	return nil
 }
 
@@ -55,10 +57,13 @@ func (b *build) edit() error {
 func (b *build) kustomization() (string, []byte, error) {
 	for _, base := range konfig.RecognizedKustomizationFileNames() {
 		name := treeName(path.Join(b.dir, base))
-		if !b.fs.Exists(name) {
+		raw, err := b.req.Tree.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		raw, err := b.fs.ReadFile(name)
+		if errors.Is(err, source.ErrEscape) {
+			return "", nil, &refusal{fmt.Errorf("read %s: %w", name, err)}
+		}
 		return name, raw, err
 	}
 	return "", nil, errNoKustomization
@@ -255,11 +260,13 @@ func selector(s *v1alpha1.KustomizeSelector) *types.Selector {
 // fails.
 func (b *build) addComponents(k *types.Kustomization) error {
 	for _, c := range b.opts.Components {
-		if isRemote(c) {
-			return fmt.Errorf("component %s is not in the repository, and rendering fetches nothing; copy it into the repository",
-				redact.Addresses(c))
+		if need.IsRemote(c) {
+			if !slices.Contains(k.Components, c) {
+				k.Components = append(k.Components, c)
+			}
+			continue
 		}
-		from := path.Join("/", b.dir)
+		from := b.root()
 		if path.IsAbs(c) {
 			return fmt.Errorf("component %s is absolute; write it relative to spec.source.path", c)
 		}

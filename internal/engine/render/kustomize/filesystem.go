@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/slipway-gitops/slipway/internal/engine/render/document"
+	"github.com/slipway-gitops/slipway/internal/engine/render/need"
 	"github.com/slipway-gitops/slipway/internal/source"
 )
 
@@ -26,30 +27,60 @@ type refusal struct{ err error }
 func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
-// treeFS shows a Tree to Kustomize as the file system of a machine whose root is the repository. It cannot be written
-// to; the edited kustomization lies over the file of the tree. Links are followed by the Tree, inside the repository.
+// treeFS shows trees to Kustomize as the file system of a machine: the repository, and what the source needs from elsewhere, each
+// in a directory of its own below the root. It cannot be written to; edited kustomizations lie over the files of the trees. Links
+// are followed by a Tree, inside the repository. The names of the directories cannot be foreseen by the author of a remote base, so
+// a path leads from one tree to another only through the kustomization that names it.
 type treeFS struct {
-	tree    source.Tree
-	overlay map[string][]byte // by tree name
-	bytes   int64             // that may still be read
+	mounts  map[string]*mount // by the name of the directory
+	overlay map[string][]byte // by path
+	rewrite func(at *mount, name string, raw []byte) ([]byte, error)
+	bytes   int64 // that may still be read
 	files   int
 	schema  bool  // a kustomization that was read has an openapi field
 	refused error // the first refusal
 }
 
-var _ filesys.FileSystem = (*treeFS)(nil)
-
-func newTreeFS(t source.Tree, bytes int64) *treeFS {
-	return &treeFS{tree: t, overlay: map[string][]byte{}, bytes: bytes, files: maxFiles}
+// mount is a tree with the directory in which Kustomize sees it.
+type mount struct {
+	dir  string // "/0123abcd"
+	tree source.Tree
+	raw  string         // as a kustomization names it; "" for the source's own repository
+	from need.Reference // what raw means
 }
 
-// treeName turns an absolute path into the name of a Tree.
+var _ filesys.FileSystem = (*treeFS)(nil)
+
+func newTreeFS(bytes int64) *treeFS {
+	return &treeFS{mounts: map[string]*mount{}, overlay: map[string][]byte{}, bytes: bytes, files: maxFiles}
+}
+
+// add shows a tree in the directory called name.
+func (f *treeFS) add(name string, m *mount) *mount {
+	if have := f.mounts[name]; have != nil {
+		return have
+	}
+	m.dir = "/" + name
+	f.mounts[name] = m
+	return m
+}
+
+// treeName turns a path of a spec into the name of a Tree.
 func treeName(p string) string {
 	p = strings.TrimPrefix(path.Clean("/"+p), "/")
 	if p == "" {
 		return "."
 	}
 	return p
+}
+
+// find returns the tree that a path is in, and its name there; nil where it is in none.
+func (f *treeFS) find(p string) (*mount, string) {
+	top, rest, _ := strings.Cut(strings.TrimPrefix(path.Clean("/"+p), "/"), "/")
+	if rest == "" {
+		rest = "."
+	}
+	return f.mounts[top], rest
 }
 
 func (f *treeFS) refuse(err error) error {
@@ -60,13 +91,22 @@ func (f *treeFS) refuse(err error) error {
 	return r
 }
 
-// ReadFile reads name, and looks for what may not be in a kustomization before Kustomize acts on it.
+// missing is the error of a path that is in no tree.
+func missing(p string) error {
+	return fmt.Errorf("%s: %w: it is outside the repository", p, fs.ErrNotExist)
+}
+
+// ReadFile reads name, and prepares a kustomization before Kustomize acts on it.
 func (f *treeFS) ReadFile(name string) ([]byte, error) {
-	n := treeName(name)
-	raw, ok := f.overlay[n]
-	if !ok {
+	m, n := f.find(name)
+	raw, ok := f.overlay[path.Clean(name)]
+	switch {
+	case ok:
+	case m == nil:
+		return nil, missing(name)
+	default:
 		var err error
-		if raw, err = f.tree.ReadFile(n); err != nil {
+		if raw, err = m.tree.ReadFile(n); err != nil {
 			if errors.Is(err, source.ErrEscape) || errors.Is(err, source.ErrLinkLoop) || errors.Is(err, source.ErrTooLarge) {
 				return nil, f.refuse(fmt.Errorf("read %s: %w", n, err))
 			}
@@ -78,12 +118,11 @@ func (f *treeFS) ReadFile(name string) ([]byte, error) {
 	if f.bytes < 0 || f.files < 0 {
 		return nil, f.refuse(fmt.Errorf("the kustomization reads too many or too large files: %w; split it", document.ErrLimit))
 	}
-	if isKustomization(path.Base(n)) {
-		uses, err := check(n, raw)
-		if err != nil {
+	if m != nil && isKustomization(path.Base(n)) && f.rewrite != nil {
+		var err error
+		if raw, err = f.rewrite(m, n, raw); err != nil {
 			return nil, f.refuse(err)
 		}
-		f.schema = f.schema || uses
 	}
 	// Kustomize may work in place; a Tree's bytes must stay as they are.
 	return bytes.Clone(raw), nil
@@ -91,23 +130,35 @@ func (f *treeFS) ReadFile(name string) ([]byte, error) {
 
 // Exists reports whether there is a file or directory.
 func (f *treeFS) Exists(name string) bool {
-	n := treeName(name)
-	if _, ok := f.overlay[n]; ok {
-		return true
-	}
-	_, err := f.tree.Stat(n)
+	_, err := f.stat(name)
 	return err == nil
+}
+
+// stat describes a path.
+func (f *treeFS) stat(name string) (source.Entry, error) {
+	if _, ok := f.overlay[path.Clean(name)]; ok {
+		return source.Entry{Name: path.Base(name)}, nil
+	}
+	m, n := f.find(name)
+	if m == nil {
+		return source.Entry{}, missing(name)
+	}
+	return m.tree.Stat(n)
 }
 
 // IsDir reports whether name is a directory.
 func (f *treeFS) IsDir(name string) bool {
-	e, err := f.tree.Stat(treeName(name))
+	e, err := f.stat(name)
 	return err == nil && e.IsDir()
 }
 
 // ReadDir lists the names in a directory.
 func (f *treeFS) ReadDir(name string) ([]string, error) {
-	entries, err := f.tree.ReadDir(treeName(name))
+	m, n := f.find(name)
+	if m == nil {
+		return nil, missing(name)
+	}
+	entries, err := m.tree.ReadDir(n)
 	if err != nil {
 		return nil, err
 	}
@@ -120,20 +171,18 @@ func (f *treeFS) ReadDir(name string) ([]string, error) {
 
 // CleanedAbs splits name into a directory that exists and a file in it.
 func (f *treeFS) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
-	n := treeName(name)
-	e, err := f.tree.Stat(n)
+	p := path.Clean("/" + name)
+	e, err := f.stat(p)
+	if errors.Is(err, source.ErrEscape) {
+		return "", "", f.refuse(fmt.Errorf("read %s: %w", treeName(p), err))
+	}
 	if err != nil {
-		if _, ok := f.overlay[n]; !ok {
-			if errors.Is(err, source.ErrEscape) {
-				return "", "", f.refuse(fmt.Errorf("read %s: %w", n, err))
-			}
-			return "", "", fmt.Errorf("%s: %w", n, err)
-		}
+		return "", "", fmt.Errorf("%s: %w", p, err)
 	}
 	if e.IsDir() {
-		return filesys.ConfirmedDir(path.Join("/", n)), "", nil
+		return filesys.ConfirmedDir(p), "", nil
 	}
-	return filesys.ConfirmedDir(path.Join("/", path.Dir(n))), path.Base(n), nil
+	return filesys.ConfirmedDir(path.Dir(p)), path.Base(p), nil
 }
 
 // Glob lists the names that match pattern, in which only path elements have wildcards (there is no **).
@@ -195,8 +244,9 @@ func (f *treeFS) Open(name string) (filesys.File, error) {
 }
 
 func (f *treeFS) readOnly(verb, name string) error {
+	_, n := f.find(name)
 	return f.refuse(fmt.Errorf("%s %s: the repository cannot be changed while it is rendered; "+
-		"a feature of the kustomization that writes files is not supported", verb, treeName(name)))
+		"a feature of the kustomization that writes files is not supported", verb, n))
 }
 
 // Create is refused.

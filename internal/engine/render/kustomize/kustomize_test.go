@@ -164,12 +164,12 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		opts  v1alpha1.KustomizeSource
 		want  string
 	}{
-		{"remote base", "bases: ['github.com/example/repo//base?ref=v1']\n", nil, v1alpha1.KustomizeSource{}, "rendering fetches nothing"},
-		{"remote resource", "components: ['https://example.com/x.yaml']\n", nil, v1alpha1.KustomizeSource{}, "rendering fetches nothing"},
-		{"remote by ssh", "components: ['git@example.com:a/b.git']\n", nil, v1alpha1.KustomizeSource{}, "rendering fetches nothing"},
+		{"remote base", "bases: ['github.com/example/repo//base?ref=v1']\n", nil, v1alpha1.KustomizeSource{}, "was not fetched"},
+		{"remote resource", "components: ['https://example.com/x.yaml']\n", nil, v1alpha1.KustomizeSource{}, "was not fetched"},
+		{"remote by ssh", "components: ['git@example.com:a/b.git']\n", nil, v1alpha1.KustomizeSource{}, "was not fetched"},
 		{"remote in the base", "", map[string]string{"base/kustomization.yaml": "resources: ['https://user:pw@example.com/x']\n"}, v1alpha1.KustomizeSource{}, "https://example.com/x under resources"},
 		{"remote config file", "configMapGenerator: [{name: x, files: ['k=http://example.com/x']}]\n", nil, v1alpha1.KustomizeSource{}, "under configMapGenerator"},
-		{"remote component option", "", nil, v1alpha1.KustomizeSource{Components: []string{"https://example.com/c"}}, "rendering fetches nothing"},
+		{"remote component option", "", nil, v1alpha1.KustomizeSource{Components: []string{"https://example.com/c"}}, "was not fetched"},
 		{"charts", "helmCharts: [{name: x}]\n", nil, v1alpha1.KustomizeSource{}, "source of its own"},
 		{"file above the kustomization", "configMapGenerator: [{name: x, files: [../base/web.yaml]}]\n", nil, v1alpha1.KustomizeSource{}, "is not in or below"},
 		{"file above the root", "configMapGenerator: [{name: x, files: [../../../etc/passwd]}]\n", nil, v1alpha1.KustomizeSource{}, "etc/passwd"},

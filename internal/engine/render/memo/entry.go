@@ -16,6 +16,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
+	"github.com/slipway-gitops/slipway/internal/engine/render/need"
 	"github.com/slipway-gitops/slipway/internal/source"
 )
 
@@ -26,14 +27,15 @@ type entry struct {
 	place    *list.Element // in the order of its project; nil once dropped
 	root     string        // the directory of the source
 	main     reads
-	refs     []refReads
-	below    bool                   // everything that was read lies in root, and no ref was read
+	beside   []besideReads
+	below    bool                   // everything that was read lies in root, and no tree beside it was read
 	whole    atomic.Pointer[string] // the sum of root when the entry last held
 	revision string                 // where deps.Revision
 	cluster  key                    // where deps.Cluster
 	deps     render.Deps
 	tool     render.Tool
 	packed   []byte
+	needs    []need.Need // where it is what a source needs
 	err      error
 }
 
@@ -44,15 +46,15 @@ type reads struct {
 	sum   key
 }
 
-type refReads struct {
-	ref string
+type besideReads struct {
+	tree string // its name in Request.Beside
 	reads
 }
 
 // size is what an entry takes, in bytes.
 func (e *entry) size() int64 {
 	n := overhead + len(e.packed) + len(e.main.names.Value())
-	for _, r := range e.refs {
+	for _, r := range e.beside {
 		n += overhead/4 + len(r.names.Value())
 	}
 	return int64(n)
@@ -75,8 +77,12 @@ func (m *Memo) holds(e *entry, req render.Request) bool {
 	if sumOf(req.Tree, e.root, e.main.names.Value()) != e.main.sum {
 		return false
 	}
-	for _, r := range e.refs {
-		tree := req.Refs[r.ref]
+	var beside map[string]source.Tree
+	if len(e.beside) > 0 {
+		beside = req.Beside()
+	}
+	for _, r := range e.beside {
+		tree := beside[r.tree]
 		if tree == nil || sumOf(tree, ".", r.names.Value()) != r.sum {
 			return false
 		}
@@ -163,13 +169,13 @@ func (m *Memo) pack(req render.Request, w *watched, res render.Result, err error
 	}
 	names, below := namesOf(e.root, w.main.trace.Reads())
 	e.main = reads{unique.Make(names), sumOf(w.main.tree, e.root, names)}
-	for ref, t := range w.refs {
+	for name, t := range w.beside {
 		if list := t.trace.Reads(); len(list) > 0 {
 			names, _ := namesOf(".", list)
-			e.refs = append(e.refs, refReads{ref, reads{unique.Make(names), sumOf(t.tree, ".", names)}})
+			e.beside = append(e.beside, besideReads{name, reads{unique.Make(names), sumOf(t.tree, ".", names)}})
 		}
 	}
-	e.below = below && len(e.refs) == 0
+	e.below = below && len(e.beside) == 0
 	if whole, sumErr := w.main.tree.Sum(e.root); e.below && sumErr == nil && whole != "" {
 		e.whole.Store(&whole)
 	}

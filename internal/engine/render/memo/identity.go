@@ -21,11 +21,11 @@ func (m *Memo) Identify(req render.Request, scope string) (uint64, bool) {
 	_, _ = h.Write(e.cluster[:])
 	_, _ = h.WriteString(e.revision)
 	var sum [8]byte
-	var refs uint64 // in any order
-	for _, r := range e.refs {
-		refs += xxhash.Sum64(r.sum[:]) ^ xxhash.Sum64String(r.ref)
+	var beside uint64 // in any order
+	for _, r := range e.beside {
+		beside += xxhash.Sum64(r.sum[:]) ^ xxhash.Sum64String(r.tree)
 	}
-	binary.LittleEndian.PutUint64(sum[:], refs)
+	binary.LittleEndian.PutUint64(sum[:], beside)
 	_, _ = h.Write(sum[:])
 	return h.Sum64(), true
 }

@@ -40,6 +40,11 @@ func (m *Memo) keyOf(req render.Request, scope string) key {
 			h.text(name)
 		}
 	}
+	h.number(int64(len(req.Needs)))
+	for _, name := range slices.Sorted(maps.Keys(req.Needs)) {
+		h.text(name)
+	}
+	h.settings(req)
 	return h.sum()
 }
 
@@ -54,6 +59,19 @@ func (h *hasher) text(fields ...string) {
 		h.buf = binary.AppendUvarint(h.buf, uint64(len(f)))
 		h.buf = append(h.buf, f...)
 	}
+}
+
+// settings writes those that concern the source.
+func (h *hasher) settings(req render.Request) {
+	s := req.Settings
+	h.number(int64(len(s.Schemes)))
+	if s.Schemes == nil {
+		h.number(-1)
+	}
+	h.text(s.Schemes...)
+	h.text(s.BuildOptionsOf(req.Source.Kustomize))
+	h.number(int64(len(s.KustomizeVersions)))
+	h.text(s.KustomizeVersions...)
 }
 
 func (h *hasher) number(numbers ...int64) {

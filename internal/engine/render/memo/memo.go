@@ -16,6 +16,8 @@ type Options struct {
 	Bytes int64
 	// Tools names the versions of the renderers; a result made by others is not used.
 	Tools string
+	// Disabled are the tools that the Renderer does not use.
+	Disabled []render.Tool
 	// Waits is called before a Render waits for another one of the same source, and what it returns after; nil: nothing is.
 	Waits func(context.Context) func()
 }
@@ -31,6 +33,7 @@ type Memo struct {
 	renderer render.Renderer
 	opts     Options
 	clusters clusters
+	found    found
 
 	mu      sync.Mutex
 	entries map[key][]*entry   // newest first
@@ -84,7 +87,7 @@ func (m *Memo) Render(ctx context.Context, req render.Request, scope string) (re
 	defer m.land(k)
 	req, w := watch(req)
 	res, err = m.renderer.Render(ctx, req)
-	if err == nil || w.deterministic() && !render.IsTransient(err) {
+	if err == nil || w.failed() == nil && !render.IsTransient(err) {
 		m.keep(k, m.pack(req, w, res, err))
 	}
 	return res, false, err

@@ -11,40 +11,43 @@ import (
 
 // watched holds the trees of one rendering.
 type watched struct {
-	main *tree
-	refs map[string]*tree
+	main   *tree
+	beside map[string]*tree // by the names of Request.Beside
 }
 
 // watch returns req with trees that record what is read.
 func watch(req render.Request) (render.Request, *watched) {
-	w := &watched{main: newTree(req.Tree), refs: map[string]*tree{}}
-	var refs map[string]source.Tree
-	if req.Refs != nil {
-		refs = make(map[string]source.Tree, len(req.Refs))
+	w := &watched{main: newTree(req.Tree), beside: map[string]*tree{}}
+	beside := req.Beside()
+	for name, t := range beside {
+		if t != nil {
+			w.beside[name] = newTree(t)
+			beside[name] = w.beside[name]
+		}
 	}
-	for name, t := range req.Refs {
-		w.refs[name] = newTree(t)
-		refs[name] = w.refs[name]
-	}
-	req.Tree, req.Refs = w.main, refs
+	req.SetBeside(beside)
+	req.Tree = w.main
 	return req, w
 }
 
-// deterministic reports whether no tree failed for a reason that may pass, such as a repository that cannot be read.
-func (w *watched) deterministic() bool {
-	for _, t := range w.refs {
-		if t.failed.Load() {
-			return false
+// failed returns how a tree failed for a reason that may pass, such as a repository that cannot be read; nil where none did.
+func (w *watched) failed() error {
+	if err := w.main.failed.Load(); err != nil {
+		return *err
+	}
+	for _, t := range w.beside {
+		if err := t.failed.Load(); err != nil {
+			return *err
 		}
 	}
-	return !w.main.failed.Load()
+	return nil
 }
 
 // tree records what is read through it, and whether reading failed for another reason than what is in the tree.
 type tree struct {
 	tree   source.Tree
 	trace  *source.Trace
-	failed atomic.Bool
+	failed atomic.Pointer[error]
 }
 
 var _ source.Tree = (*tree)(nil)
@@ -60,7 +63,7 @@ func (t *tree) note(err error) {
 			return
 		}
 	}
-	t.failed.Store(true)
+	t.failed.Store(&err)
 }
 
 func (t *tree) Revision() string { return t.trace.Revision() }

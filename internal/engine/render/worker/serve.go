@@ -85,7 +85,7 @@ type refuseHTTP struct{}
 
 // RoundTrip refuses every request.
 func (refuseHTTP) RoundTrip(*http.Request) (*http.Response, error) {
-	return nil, errors.New("rendering fetches nothing; copy the file into the repository")
+	return nil, errors.New("a renderer has no network; copy the file into the repository")
 }
 
 type server struct {
@@ -121,12 +121,17 @@ func (s *server) serve() error {
 func (s *server) render(j job) (res render.Result, err error) {
 	link := &link{conn: s.conn}
 	req := render.Request{
-		App: j.App, Tool: j.Tool, Source: j.Source, Namespace: j.Namespace, Cluster: j.Cluster, Limits: j.Limits,
-		Tree: &remoteTree{link: link, revision: j.Revision}, Refs: map[string]source.Tree{},
+		App: j.App, Tool: j.Tool, Source: j.Source, Namespace: j.Namespace, Cluster: j.Cluster, Settings: j.Settings, Limits: j.Limits,
+		Tree: &remoteTree{link: link, revision: j.Revision},
 	}
-	for name, revision := range j.Refs {
-		req.Refs[name] = &remoteTree{link: link, name: name, revision: revision}
+	if j.Refs {
+		req.Refs = map[string]source.Tree{}
 	}
+	beside := make(map[string]source.Tree, len(j.Beside))
+	for name, revision := range j.Beside {
+		beside[name] = &remoteTree{link: link, name: name, revision: revision}
+	}
+	req.SetBeside(beside)
 	r, ok := s.renderers(j.KustomizeVersions)[j.Tool]
 	if !ok {
 		return render.Result{}, fmt.Errorf("render worker cannot render %s", j.Tool)
@@ -177,7 +182,7 @@ func (l *link) ask(q question) (answer, []byte, error) {
 // remoteTree is a Tree of the parent.
 type remoteTree struct {
 	link     *link
-	name     string // ref name; "" is the source's own tree
+	name     string // of Request.Beside; "" is the source's own tree
 	revision string
 }
 

@@ -19,16 +19,18 @@ type job struct {
 	Tool              render.Tool
 	Source            v1alpha1.ApplicationSource
 	Revision          string
-	Refs              map[string]string // ref name to revision
+	Beside            map[string]string // revisions of the trees besides the source's own, by the names of Request.Beside
+	Refs              bool              // the Application has several sources
 	Namespace         string
 	Cluster           render.Capabilities
+	Settings          render.Settings
 	Limits            render.Limits
 	KustomizeVersions []string
 }
 
 // question is what a child asks about a tree.
 type question struct {
-	Tree string // ref name; "" is the source's own tree
+	Tree string // a name of Request.Beside; "" is the source's own tree
 	Op   op
 	Name string
 }
@@ -123,12 +125,14 @@ func (e *remoteError) Unwrap() error { return e.is }
 // talk sends a job and answers questions until the outcome comes.
 func (c *child) talk(req render.Request) (render.Result, error) {
 	j := job{
-		App: req.App, Tool: req.Tool, Source: req.Source, Namespace: req.Namespace, Cluster: req.Cluster, Limits: req.Limits,
-		Revision: req.Tree.Revision(), Refs: map[string]string{}, KustomizeVersions: c.cfg.KustomizeVersions,
+		App: req.App, Tool: req.Tool, Source: req.Source, Namespace: req.Namespace, Cluster: req.Cluster, Settings: req.Settings,
+		Limits: req.Limits, Revision: req.Tree.Revision(), Beside: map[string]string{}, Refs: req.Refs != nil,
+		KustomizeVersions: c.cfg.KustomizeVersions,
 	}
-	for name, t := range req.Refs {
+	beside := req.Beside()
+	for name, t := range beside {
 		if t != nil {
-			j.Refs[name] = t.Revision()
+			j.Beside[name] = t.Revision()
 		}
 	}
 	if err := c.conn.send(kindJob, j); err != nil {
@@ -153,7 +157,7 @@ func (c *child) talk(req render.Request) (render.Result, error) {
 		if k == kindResult {
 			return result(out, body)
 		}
-		a, file := reply(req, q)
+		a, file := reply(req.Tree, beside, q)
 		if err := c.conn.send(kindAnswer, a, file); err != nil {
 			return render.Result{}, err
 		}
@@ -161,10 +165,9 @@ func (c *child) talk(req render.Request) (render.Result, error) {
 }
 
 // reply answers one question.
-func reply(req render.Request, q question) (a answer, file []byte) {
-	tree := req.Tree
+func reply(tree source.Tree, beside map[string]source.Tree, q question) (a answer, file []byte) {
 	if q.Tree != "" {
-		tree = req.Refs[q.Tree]
+		tree = beside[q.Tree]
 	}
 	if tree == nil || !fs.ValidPath(q.Name) {
 		return answer{Fault: toFault(fmt.Errorf("%s: %w", q.Name, fs.ErrNotExist))}, nil
