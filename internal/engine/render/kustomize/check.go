@@ -49,7 +49,7 @@ func (b *build) localize(at *mount, name string, raw []byte) ([]byte, error) {
 		if !need.IsRemote(*p) {
 			return b.within(at, name, field, *p)
 		}
-		local, err := b.fetched(dir, *p)
+		local, err := b.fetched(dir, field, *p)
 		if err != nil {
 			return fmt.Errorf("%s names %s under %s: %w", b.shown(at, name), redact.Addresses(*p), field, err)
 		}
@@ -97,9 +97,9 @@ func (b *build) shown(at *mount, name string) string {
 // errNotFetched is what a remote base gives that nothing fetched.
 var errNotFetched = errors.New("it is not in the repository and was not fetched; copy it into the repository")
 
-// fetched returns the path, relative to dir, at which Kustomize finds what raw names.
-func (b *build) fetched(dir, raw string) (string, error) {
-	ref, err := need.ParseReference(raw)
+// fetched returns the path, relative to dir, at which Kustomize finds what raw names under a field.
+func (b *build) fetched(dir, field, raw string) (string, error) {
+	ref, err := need.ParseReference(field, raw)
 	if err != nil {
 		return "", err
 	}
@@ -118,7 +118,7 @@ func (b *build) fetched(dir, raw string) (string, error) {
 	// In the directory of the kustomization, since files elsewhere may not be loaded.
 	name := "fetched-" + b.hidden(raw) + path.Ext(strings.SplitN(ref.URL, "?", 2)[0])
 	b.fs.overlay[path.Join(dir, name)] = content
-	b.names[name] = redact.Addresses(ref.URL)
+	b.stands[name] = standIn{raw: raw, shown: redact.Addresses(ref.URL)}
 	return name, nil
 }
 
@@ -133,8 +133,8 @@ func (b *build) legible(text string) string {
 	for _, m := range b.fs.mounts {
 		text = strings.ReplaceAll(text, m.dir, redact.Addresses(m.from.URL))
 	}
-	for name, url := range b.names {
-		text = strings.ReplaceAll(text, name, url)
+	for name, what := range b.stands {
+		text = strings.ReplaceAll(text, name, what.shown)
 	}
 	return text
 }

@@ -42,19 +42,19 @@ func (b *build) inflate(ctx context.Context, dir, namespace string) error {
 		return nil
 	}
 	b.visited[dir] = inflation{namespace: namespace}
-	k, found := b.decoded(dir)
-	if !found {
+	k, file := b.decoded(dir)
+	if file == "" {
 		return nil
 	}
 	below := cmp.Or(k.Namespace, namespace)
 	at, _ := b.fs.find(dir)
-	err := need.Each(&k, func(_ string, p *string) error {
+	err := need.Each(&k, func(field string, p *string) error {
 		to := path.Join(dir, *p)
 		switch {
 		case *p == "" || strings.Contains(*p, "\n"):
 			return nil
 		case need.IsRemote(*p):
-			ref, err := need.ParseReference(*p)
+			ref, err := need.ParseReference(field, *p)
 			if err != nil || ref.Kind != need.Git || b.req.Needs[ref.Key()] == nil {
 				return nil //nolint:nilerr // localize refuses it
 			}
@@ -84,13 +84,13 @@ func (b *build) inflate(ctx context.Context, dir, namespace string) error {
 		}
 		b.fs.overlay[path.Join(dir, name)] = text
 		b.inflated[dir] = append(b.inflated[dir], name)
-		b.names[name] = "chart " + c.Name
+		b.stands[name] = standIn{shown: "chart " + c.Name, kustomization: file}
 	}
 	return nil
 }
 
-// decoded reads the kustomization in a directory.
-func (b *build) decoded(dir string) (k types.Kustomization, found bool) {
+// decoded reads the kustomization in a directory, and returns the name of its file; "" where there is none that can be read.
+func (b *build) decoded(dir string) (types.Kustomization, string) {
 	for _, base := range konfig.RecognizedKustomizationFileNames() {
 		name := path.Join(dir, base)
 		raw, ok := b.fs.overlay[name]
@@ -100,9 +100,12 @@ func (b *build) decoded(dir string) (k types.Kustomization, found bool) {
 				continue
 			}
 		}
-		return need.Decode(raw)
+		if k, ok := need.Decode(raw); ok {
+			return k, base
+		}
+		break
 	}
-	return k, false
+	return types.Kustomization{}, ""
 }
 
 // chart renders one chart to a file of resources.

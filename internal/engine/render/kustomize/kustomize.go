@@ -94,16 +94,23 @@ type build struct {
 	dir      string // of the kustomization in the tree
 	fs       *treeFS
 	own      *mount               // of the source's own tree
-	names    map[string]string    // what people wrote, by the name of a file that stands for it
+	stands   map[string]standIn   // by the name of a file that stands for something else
 	inflated map[string][]string  // files with rendered charts, by the directory of the kustomization
 	visited  map[string]inflation // directories of kustomizations whose charts are rendered
 	cluster  bool                 // a chart asked for the destination cluster
 }
 
+// standIn is what a file stands for that is in no tree.
+type standIn struct {
+	raw           string // URL as people wrote it; "" for a chart
+	shown         string
+	kustomization string // name of the file that asks for the chart
+}
+
 func newBuild(req render.Request) *build {
 	b := &build{
 		req: req, dir: treeName("/" + req.Source.Path),
-		names: map[string]string{}, inflated: map[string][]string{}, visited: map[string]inflation{},
+		stands: map[string]standIn{}, inflated: map[string][]string{}, visited: map[string]inflation{},
 	}
 	if req.Source.Kustomize != nil {
 		b.opts = *req.Source.Kustomize

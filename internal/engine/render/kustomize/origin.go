@@ -1,10 +1,13 @@
 package kustomize
 
 import (
+	"path"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/yaml"
+
+	"github.com/slipway-gitops/slipway/internal/engine/render/need"
 )
 
 // Annotations that buildMetadata asks for.
@@ -50,7 +53,21 @@ func (b *build) restoreOrigins(res *resource.Resource) error {
 	return nil
 }
 
+// notCloned is what Kustomize calls the root of a repository there.
+const notCloned = "notCloned"
+
 func (b *build) restore(o *resource.Origin) (changed bool) {
+	if made, has := b.stands[path.Base(o.Path)]; has {
+		changed = true
+		if made.raw == "" { // a chart
+			o.ConfiguredIn = path.Join(path.Dir(o.Path), made.kustomization)
+			o.ConfiguredBy.APIVersion, o.ConfiguredBy.Kind, o.Path = "builtin", "HelmChartInflationGenerator", ""
+		} else if from, ok := need.AsRepository(made.raw); ok {
+			o.Path, o.Repo, o.Ref = origin(from.Path, ""), from.URL, from.Revision
+		} else {
+			o.Path = path.Join(path.Dir(o.Path), made.raw)
+		}
+	}
 	for _, p := range []*string{&o.Path, &o.ConfiguredIn} {
 		for _, m := range b.fs.mounts {
 			_, rest, found := strings.Cut("/"+*p+"/", m.dir+"/")
@@ -58,7 +75,18 @@ func (b *build) restore(o *resource.Origin) (changed bool) {
 				continue
 			}
 			*p, o.Repo, o.Ref, changed = strings.Trim(rest, "/"), m.from.URL, m.from.Revision, true
+			if m.from.Path == "." {
+				*p = origin(".", *p)
+			}
 		}
 	}
 	return changed
+}
+
+// origin is how Kustomize names what is in a directory of a repository.
+func origin(dir, rest string) string {
+	if dir == "." {
+		dir = notCloned
+	}
+	return path.Join(dir, rest)
 }

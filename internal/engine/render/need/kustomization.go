@@ -208,7 +208,7 @@ func (w *kustomizations) reference(at place, tree source.Tree, field, p string, 
 		}
 		return w.walk(place{at.tree, dir}, tree, depth)
 	}
-	ref, err := ParseReference(p)
+	ref, err := ParseReference(field, p)
 	if err != nil {
 		return nil //nolint:nilerr // rendering refuses it, and says where it is named
 	}

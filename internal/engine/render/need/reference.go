@@ -48,14 +48,19 @@ func FileOf(raw string) (Need, error) {
 	return Need{Kind: File, URL: u.String()}, nil
 }
 
-// ParseReference reads what IsRemote reports. Kustomize would try to load an http(s) URL and take it for a repository where that
-// fails; here the name decides: one that ends like a manifest is a file.
-func ParseReference(raw string) (Reference, error) {
+// bases reports whether a field of a kustomization may name directories, and not only files.
+func bases(field string) bool {
+	return slices.Contains([]string{"resources", "bases", "components", "generators", "transformers", "validators"}, field)
+}
+
+// ParseReference reads what IsRemote reports of a path under a field. Where a directory may be named, Kustomize would try to load an
+// http(s) URL and take it for a repository where that fails; here the name decides: one that ends like a manifest is a file.
+func ParseReference(field, raw string) (Reference, error) {
 	if len(raw) > maxURL || strings.ContainsFunc(raw, unicode.IsControl) {
 		return Reference{}, fmt.Errorf("the address has more than %d bytes or control characters; correct it", maxURL)
 	}
 	text := strings.TrimSpace(raw)
-	if isFile(text) {
+	if isFile(text) || !bases(field) {
 		n, err := FileOf(text)
 		return Reference{Need: n, Path: FileName}, err
 	}
@@ -66,6 +71,13 @@ func ParseReference(raw string) (Reference, error) {
 		}
 	}
 	return ref, err
+}
+
+// AsRepository reads an address as one of a repository, also where ParseReference takes it for a file: Kustomize's annotations about
+// origins do so.
+func AsRepository(raw string) (Reference, bool) {
+	ref, err := parseGit(strings.TrimSpace(raw))
+	return ref, err == nil
 }
 
 var errNoRepository = errors.New("it names no repository; write it as https://host/organization/repository//path?ref=revision")
