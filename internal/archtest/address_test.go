@@ -22,6 +22,7 @@ func readsUsers() map[string]string {
 		"internal/server/authn/claims.go:userName":            "the name in a mail address",
 		"internal/server/store/mirror/deployed.go:splitImage": "the digest of an image",
 		"internal/engine/render/kustomize/edit.go:parseImage": "the digest of an image",
+		"internal/engine/render/need/need.go:Alias":           "the name of a Helm repository is behind the sign, and no user",
 		"internal/agent/beside/helm.go:taggedVersion":         "an image has a digest behind the sign, and no user",
 		"internal/source/oci/address.go:ParseAddress":         "the digest of an artifact",
 		"internal/server/notify/guard.go:secretParts":         "the parts of a secret that redact looks for",

@@ -81,13 +81,15 @@ func exempt() map[string]string {
 		"internal/engine/apply/client.go": cluster, "internal/engine/apply/recreate.go": cluster, "internal/engine/apply/relax.go": cluster,
 		"internal/engine/diff/fields.go": cluster, "internal/engine/diff/fieldset.go": cluster, "internal/engine/diff/owned.go": cluster,
 		"internal/engine/diff/mask.go": shown, "internal/engine/diff/offline.go": "reads kubectl's annotation as kubectl does",
-		"internal/engine/health/resource.go":       "reads conditions to judge the health of the object that has them",
-		"internal/engine/live/stream/object.go":    cluster,
-		"internal/engine/render/browse/detail.go":  shown,
-		"internal/engine/render/document/read.go":  render,
-		"internal/engine/render/document/exact.go": "refuses names that come twice; its callers check the JSON that it makes",
-		"internal/engine/render/worker/frame.go":   "reads what a confined child says, whose objects are judged afterwards",
-		"internal/engine/script/script.go":         "reads the result of a script, whose author chooses it",
+		"internal/engine/health/resource.go":         "reads conditions to judge the health of the object that has them",
+		"internal/engine/live/stream/object.go":      cluster,
+		"internal/engine/render/browse/detail.go":    shown,
+		"internal/engine/render/document/read.go":    render,
+		"internal/engine/render/document/exact.go":   "refuses names that come twice; its callers check the JSON that it makes",
+		"internal/engine/render/need/chart.go":       render,
+		"internal/engine/render/kustomize/origin.go": "reads an annotation that Kustomize wrote",
+		"internal/engine/render/worker/frame.go":     "reads what a confined child says, whose objects are judged afterwards",
+		"internal/engine/script/script.go":           "reads the result of a script, whose author chooses it",
 	}
 }
 

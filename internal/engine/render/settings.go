@@ -38,11 +38,11 @@ func ReadSettings(config map[string]string) Settings {
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(config)) {
-		if options, ok := strings.CutPrefix(key, keyBuildOptions); ok && (options == "" || options[0] == '.') && strings.TrimSpace(config[key]) != "" {
+		if version, ok := strings.CutPrefix(key, keyBuildOptions); ok && (version == "" || version[0] == '.') {
 			if s.BuildOptions == nil {
 				s.BuildOptions = map[string]string{}
 			}
-			s.BuildOptions[strings.TrimPrefix(options, ".")] = config[key]
+			s.BuildOptions[strings.TrimPrefix(version, ".")] = config[key]
 		}
 		for _, prefix := range []string{keyPath, keyVersion} {
 			if version, ok := strings.CutPrefix(key, prefix); ok && version != "" && !slices.Contains(s.KustomizeVersions, version) {

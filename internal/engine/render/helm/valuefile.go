@@ -152,7 +152,8 @@ func (j *job) resolve(raw string) (valueFile, error) {
 // fetchedFile finds a file that is named by a URL.
 func (j *job) fetchedFile(scheme, raw string) (valueFile, error) {
 	if !j.req.Settings.ValueFileURL(raw) {
-		return valueFile{}, fmt.Errorf("the URL scheme %.100q is not allowed; use https, or have helm.valuesFileSchemes in argocd-cm changed", scheme)
+		return valueFile{}, fmt.Errorf("the URL scheme %.100q is not allowed; use https, or have helm.valuesFileSchemes in argocd-cm changed",
+			scheme)
 	}
 	n, err := need.FileOf(raw)
 	if err != nil {

@@ -122,7 +122,7 @@ func (b *build) fetched(dir, field, raw string) (string, error) {
 	return name, nil
 }
 
-// hidden makes a name that nobody who writes a remote base can know: the commit of the source is part of it.
+// hidden makes a name that the author of a remote base cannot know: the commit of the source is part of it.
 func (b *build) hidden(raw string) string {
 	sum := sha256.Sum256([]byte(b.req.Tree.Revision() + "\x00" + b.req.App.Name + "\x00" + raw))
 	return hex.EncodeToString(sum[:12])

@@ -18,8 +18,8 @@ type BuildOptions struct {
 func refusedOptions() map[string]string {
 	const runs = "it would run programs that the repository names, and rendering runs none"
 	return map[string]string{
-		"enable-alpha-plugins": runs, "enable-exec": runs, "enable-star": runs, "network": runs, "network-name": runs, "mount": runs, "env": runs, "e": runs,
-		"as-current-user":         runs,
+		"enable-alpha-plugins": runs, "enable-exec": runs, "enable-star": runs, "network": runs, "network-name": runs, "mount": runs,
+		"env": runs, "e": runs, "as-current-user": runs,
 		"output":                  "what is rendered goes to the cluster, and not to a file",
 		"o":                       "what is rendered goes to the cluster, and not to a file",
 		"enable-managedby-label":  "set buildMetadata: [managedByLabel] in the kustomization",

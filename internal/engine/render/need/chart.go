@@ -146,7 +146,7 @@ func digest(v any) string {
 
 var chartName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}$`)
 
-// checkChart refuses names and addresses that mean something else to who fetches them than to a reader.
+// checkChart refuses names and addresses that mean something else where they are fetched than to a reader.
 func checkChart(n Need) error {
 	if !chartName.MatchString(n.Name) || strings.Contains(n.Name, "..") {
 		return fmt.Errorf("dependency %.100q: a chart is named with letters, digits, dots and dashes; correct the name", n.Name)
@@ -162,7 +162,7 @@ func checkChart(n Need) error {
 	}
 	scheme, rest, ok := strings.Cut(n.URL, "://")
 	if !ok || rest == "" || len(n.URL) > maxURL || strings.ContainsAny(n.URL, " \t\r\n\x00") {
-		return fmt.Errorf("dependency %s: repository %.300s is no address; write it with https:// or oci://, or as @ and the name of a repository",
+		return fmt.Errorf("dependency %s: repository %.300s is no address; write it with https:// or oci://, or as @ and a name",
 			n.Name, redact.Addresses(n.URL))
 	}
 	switch scheme {

@@ -22,7 +22,7 @@ func Find(req render.Request, disabled ...render.Tool) ([]Need, render.Deps, err
 		return nil, deps, err
 	}
 	if err != nil {
-		return nil, deps, nil
+		return nil, deps, nil //nolint:nilerr // see above
 	}
 	l := &list{}
 	switch req.Tool {

@@ -117,7 +117,7 @@ func parseGit(text string) (Reference, error) {
 	}
 	clean := path.Clean("./" + dir)
 	if clean == ".." || strings.HasPrefix(clean, "../") || slices.Contains(strings.Split(repo, "/"), "..") {
-		return Reference{}, errors.New("its path leaves the repository; write it without ..")
+		return Reference{}, errors.New("its path leaves the repository; write it without two dots")
 	}
 	ref, err := refOf(query)
 	if err != nil {
@@ -135,7 +135,8 @@ func refOf(query string) (string, error) {
 	if ref == "" {
 		ref = values.Get("version")
 	}
-	if strings.HasPrefix(ref, "-") || len(ref) > 256 || strings.ContainsFunc(ref, func(r rune) bool { return unicode.IsControl(r) || r == ' ' }) {
+	odd := func(r rune) bool { return unicode.IsControl(r) || r == ' ' }
+	if strings.HasPrefix(ref, "-") || len(ref) > 256 || strings.ContainsFunc(ref, odd) {
 		return "", fmt.Errorf("ref %.100q is no branch, tag or commit; correct it", ref)
 	}
 	return ref, nil
