@@ -5,7 +5,7 @@ import "time"
 // Finding is the first thing that fails at or below an object of an application, with what shows it. Its texts are from
 // clusters: cleaned, bounded, and without what looks like a secret.
 type Finding struct {
-	Code string `json:"code" doc:"The kind of fault, for programs: Admission, ClaimPending, Condition, Config, ContainerStart, Crash, Deadline, Deleting, Evicted, Exit, Gate, ImageMissing, ImagePull, ImageRefused, IngressBackend, LimitRange, LivenessProbe, LoadBalancer, Metrics, Missing, Mount, NoAnswer, NoBackends, NoPods, NodeLost, OutOfMemory, Paused, Quota, ReadinessProbe, Refused, Sandbox, Scheduled, Starting, StartupProbe, Timeout, Unschedulable, Warning, Webhook" example:"ImagePull"`
+	Code string `json:"code" doc:"The kind of fault, for programs: Admission, ClaimPending, Condition, Config, ContainerStart, Crash, Deadline, Deleting, Evicted, Exit, Gate, ImageMissing, ImagePull, ImageRefused, IngressBackend, LimitRange, LivenessProbe, LoadBalancer, Metrics, Missing, Mount, NoAnswer, NoBackends, NoPods, NodeLost, OutOfMemory, Paused, Quota, ReadinessProbe, Refused, Sandbox, Scheduled, SecretStore, Starting, StartupProbe, Timeout, Unschedulable, Warning, Webhook" example:"ImagePull"`
 	What string `json:"what" doc:"The fault in a sentence" example:"Pod shop/web-6d5f-x2x9z cannot start container web: image registry.example.com/web:1.3 does not exist"`
 	Next string `json:"next" doc:"Next steps: commands of the command line in backticks, or the change to commit"`
 	// Of is the application's own object, Object the one that fails: the same, or one below it.

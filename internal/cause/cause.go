@@ -45,6 +45,7 @@ const (
 	Refused        = "Refused"
 	Sandbox        = "Sandbox"
 	Scheduled      = "Scheduled"
+	SecretStore    = "SecretStore"
 	Starting       = "Starting"
 	StartupProbe   = "StartupProbe"
 	Timeout        = "Timeout"
@@ -163,6 +164,8 @@ func (s *scene) below(b *Branch, depth int) *fault {
 		return s.scaler(b)
 	case object.Kind{Group: "batch", Kind: "CronJob"}:
 		return s.cronJob(b, depth)
+	case object.Kind{Group: ExternalSecrets, Kind: "ExternalSecret"}:
+		return s.external(b)
 	}
 	var worst *fault
 	for _, child := range b.Below {

@@ -177,6 +177,8 @@ func (r *reader) grow(ctx context.Context, key object.Key, obj map[string]any, l
 		b.Backends = r.endpoints(ctx, key, obj)
 	case object.Kind{Group: "networking.k8s.io", Kind: "Ingress"}:
 		b.Backends = r.backends(ctx, obj)
+	case object.Kind{Group: cause.ExternalSecrets, Kind: "ExternalSecret"}:
+		b.Below = r.store(ctx, key, obj)
 	default:
 		if strings.Contains(key.Group, ".") && !strings.HasSuffix(key.Group, ".k8s.io") && level < maxLevel {
 			r.heirs(ctx, b, level)

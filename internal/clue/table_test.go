@@ -61,6 +61,8 @@ func groupOf(kind string) (group, resource string) {
 		return "networking.k8s.io", "ingresses"
 	case "HorizontalPodAutoscaler":
 		group = "autoscaling"
+	case "ExternalSecret", "SecretStore", "ClusterSecretStore":
+		group = "external-secrets.io"
 	}
 	return group, strings.ToLower(kind) + "s"
 }
