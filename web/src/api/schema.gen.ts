@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 4193cc26a35e1b2e9ce4f12971fa1a647bcb122766ec2280c401bbc6bab5e287
+// sha256 of it: 431614ac70182fcf21377570127a1ef201f2b0dec8085c323d283df8dad00757
 
 export interface paths {
 	"/api/v1/access/can": {
