@@ -40,6 +40,8 @@ import (
 	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/project"
+	"github.com/slipway-gitops/slipway/internal/source/archive"
+	"github.com/slipway-gitops/slipway/internal/source/artifact"
 	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
 	"github.com/slipway-gitops/slipway/internal/trace"
 	"github.com/slipway-gitops/slipway/internal/webhook"
@@ -104,6 +106,7 @@ type grounds struct {
 	projects    *place.Projects
 	git         *git.Client
 	pool        *gitsource.Pool
+	artifacts   *artifact.Pool
 	renderer    *memo.Memo
 	children    *worker.Renderer
 }
@@ -174,11 +177,17 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 		return nil, err
 	}
 	a.pool = gitsource.NewPool(a.git, gitsource.PoolOptions{Interval: cfg.Poll, Changed: a.revisionsMoved, Log: cfg.Log})
+	a.artifacts = artifact.NewPool(artifact.PoolOptions{Interval: cfg.Poll, Changed: a.versionsMoved, Log: cfg.Log})
 	a.settings = place.NewSettings(a.settingsChanged)
 	a.projects = place.NewProjects(cfg.Namespace, a.projectChanged, cfg.Log)
 	a.differences = place.NewDifferences(func() map[string]string { return a.settings.Config(place.ConfigArgoCD) }, cfg.Log)
 	a.sources = place.NewSources(a.pool, a.settings)
 	a.sources.Decrypted = hidden.Note
+	archives, err := archive.Open(cfg.Data+"/archives", 0)
+	if err != nil {
+		return nil, err
+	}
+	a.sources.Artifacts = &place.Artifacts{Pool: a.artifacts, Store: archives, Policy: cfg.Outbound}
 	guard := a.driver.Guard(false)
 	a.clusters = place.NewClusters(place.Options{
 		REST: cfg.REST, Settings: a.settings, Rules: a.projects.Rules, Installation: cfg.Installation, Outbound: cfg.Outbound, Shadow: cfg.Shadow,
@@ -284,6 +293,7 @@ func (a *Agent) reconcile(ctx context.Context) error {
 		return g.Wait()
 	}
 	g.Go(func() error { return a.pool.Run(ctx) })
+	g.Go(func() error { return a.artifacts.Run(ctx) })
 	if a.shards == nil {
 		a.watchForLink(ctx, g)
 	}
@@ -455,13 +465,30 @@ func (a *Agent) projectChanged(called string) {
 // revisionsMoved queues the Applications that a change of a repository concerns: those for which something that they
 // read is not what it was. The others get no turn, and nothing is written for them.
 func (a *Agent) revisionsMoved(c gitsource.Change) {
-	followers := a.sources.Followers(c)
+	revision := ""
+	if len(c.Revisions) > 0 {
+		revision = c.Revisions[0].Name
+	}
+	a.moved(a.sources.Followers(c), revision)
+}
+
+// versionsMoved does the same for charts and artifacts.
+func (a *Agent) versionsMoved(c artifact.Change) {
+	revision := ""
+	if len(c.Revisions) > 0 {
+		revision = c.Revisions[0].Version
+	}
+	a.moved(a.sources.ArtifactFollowers(c), revision)
+}
+
+// moved queues those of the followers of a revision that it concerns.
+func (a *Agent) moved(followers []registry.Name, revision string) {
 	a.background.Go(func() {
 		ctx, parent := a.ctx, ""
 		for _, id := range followers {
 			if app, ok := a.registry.Get(id); ok && !a.engine.Unaffected(ctx, app) {
 				if parent == "" {
-					parent = a.traces.moved(c.Revisions)
+					parent = a.traces.moved(revision)
 				}
 				a.registry.Ask(id, registry.Ask{Trace: parent}, true)
 			}

@@ -33,13 +33,19 @@ func (g *gauges) Collect(ch chan<- prometheus.Metric) {
 	send(gauge("slipway_queue_depth", "Applications that wait for their turn."), float64(depth))
 	send(gauge("slipway_queue_oldest_seconds", "How long the first of them has waited."), oldest.Seconds())
 	send(gauge("slipway_leader", "Whether this process reconciles: it leads, and has seen all Applications."), truth(g.agent.leads()))
-	repositories, failing := g.agent.pool.Repos(), 0
-	for _, r := range repositories {
-		if r.Err() != nil {
+	repositories, failing := 0, 0
+	count := func(err error) {
+		if repositories++; err != nil {
 			failing++
 		}
 	}
-	send(gauge("slipway_repositories", "Repositories followed."), float64(len(repositories)))
+	for _, r := range g.agent.pool.Repos() {
+		count(r.Err())
+	}
+	for _, r := range g.agent.artifacts.Repos() {
+		count(r.Err())
+	}
+	send(gauge("slipway_repositories", "Repositories followed."), float64(repositories))
 	send(gauge("slipway_repositories_failing", "Repositories of these that could not be read when last tried."), float64(failing))
 	g.applications(send)
 	results, bytes := g.agent.renderer.Stats()
@@ -79,7 +85,7 @@ func (g *gauges) applications(send func(*prometheus.Desc, float64, ...string)) {
 		v1alpha1.ConditionSyncError: 0, v1alpha1.ConditionUnknownError: 0, v1alpha1.ConditionSharedResourceWarning: 0,
 		v1alpha1.ConditionRepeatedResourceWarning: 0, v1alpha1.ConditionOrphanedResourceWarning: 0, v1alpha1.ConditionExcludedResourceWarning: 0,
 		v1alpha1.ConditionHeld: 0, v1alpha1.ConditionPinned: 0, v1alpha1.ConditionDriftAllowed: 0, v1alpha1.ConditionProject: 0,
-		v1alpha1.ConditionUnsupported: 0, v1alpha1.ConditionKept: 0,
+		v1alpha1.ConditionUnsupported: 0, v1alpha1.ConditionKept: 0, v1alpha1.ConditionSourceWarning: 0,
 	}
 	g.agent.registry.Each(func(_ registry.Name, app *v1alpha1.Application) {
 		n++

@@ -9,7 +9,6 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine"
-	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
 	"github.com/slipway-gitops/slipway/internal/trace"
 )
 
@@ -30,13 +29,9 @@ func newTraces(t *trace.Tracer) *traces {
 }
 
 // moved begins the trace of a revision that moved, for the Applications that it concerns, and returns its traceparent.
-func (t *traces) moved(revisions []gitsource.Revision) string {
+func (t *traces) moved(revision string) string {
 	if t == nil {
 		return ""
-	}
-	revision := ""
-	if len(revisions) > 0 {
-		revision = revisions[0].Name
 	}
 	ctx, span := t.Start(context.Background(), "revision moved", "slipway.target_revision", revision)
 	span.Done()

@@ -148,7 +148,7 @@ func agentRooms() map[string][]string {
 	return map[string][]string{
 		"internal/agent/registry": {api, source, object, live, "internal/engine/render", "internal/agent/status"},
 		"internal/agent/report": {
-			api, source, source + "/git", "internal/git", object, diff, live, health, "internal/engine", "internal/engine/guard", "internal/operate", redact,
+			api, source, source + "/git", source + "/artifact", "internal/git", object, diff, live, health, "internal/engine", "internal/engine/guard", "internal/operate", redact,
 			"internal/agent/place", "internal/agent/registry", "internal/agent/shard", "internal/agent/status", "internal/agent/verb", "internal/agent/link",
 			"internal/agent/instance", "internal/agent/damp", "internal/agent/record", "internal/agent/veil",
 		},
@@ -170,8 +170,8 @@ func agentRooms() map[string][]string {
 		},
 		"internal/agent/status": {api, source, object, live, "internal/engine", "internal/engine/decide", "internal/engine/mark"},
 		"internal/agent/place": {
-			api, source, source + "/git", object, diff, live, health, "internal/engine", "internal/engine/apply", "internal/project", "internal/git", "internal/webhook",
-			"internal/outward", "internal/agent/registry", "internal/agent/link", "internal/sops", source + "/sealed", "internal/agent/credential",
+			api, source, source + "/...", object, diff, live, health, "internal/engine", "internal/engine/apply", "internal/project", "internal/git", "internal/webhook",
+			"internal/outward", "internal/agent/registry", "internal/agent/link", "internal/sops", "internal/agent/credential",
 		},
 		"internal/agent/credential": {},
 		"internal/agent": {

@@ -57,6 +57,8 @@ type Sources interface {
 type Fetched struct {
 	Tree  source.Tree
 	Scope string // users who may see it: repository and credential; results are cached per scope
+	// Notice is what users of the Application should know of the source; "" for nothing.
+	Notice string
 }
 
 // Renderer renders sources, and remembers results by what they were made of.

@@ -121,6 +121,11 @@ func (in *inputs) fetch(ctx context.Context) (err error) {
 	if in.Revisions, in.fetched, err = in.fetchAll(ctx, in.Sources, in.pinned); err != nil {
 		return err
 	}
+	for _, f := range in.fetched {
+		if f.Notice != "" {
+			in.notices = append(in.notices, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionSourceWarning, Message: f.Notice})
+		}
+	}
 	specified := in.app.Spec.EffectiveSources()
 	if in.operation() != nil && decide.Automated(in.app) != nil && !decide.SameSources(specified, in.Sources) {
 		in.Specified, _, err = in.fetchAll(ctx, specified, nil)

@@ -149,4 +149,6 @@ const (
 	ConditionKept ConditionType = "ObjectsKept"
 	// ConditionUnsupported names what an Application asks for and this version does not do.
 	ConditionUnsupported ConditionType = "UnsupportedWarning"
+	// ConditionSourceWarning says what users should know of a source that works: a version that was published again.
+	ConditionSourceWarning ConditionType = "SourceWarning"
 )

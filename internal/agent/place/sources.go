@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/sops"
+	"github.com/slipway-gitops/slipway/internal/source/artifact"
 	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
 	"github.com/slipway-gitops/slipway/internal/source/sealed"
 )
@@ -24,6 +25,7 @@ type Sources struct {
 	OnResolve func(revision string) // called for each revision that is fetched; nil for none
 	Opener    sops.Opener           // opens data keys that no Secret has the key for; nil for none
 	Decrypted func(values []string) // called with what was decrypted; nil for none
+	Artifacts *Artifacts            // of charts and artifacts; nil: only Git is read
 
 	mu      sync.Mutex
 	follows map[registry.Name][]follow
@@ -44,10 +46,11 @@ type reached struct {
 	err  error
 }
 
-// what is a revision of a repository as seen with one credential.
+// what is a revision of a repository as seen with one credential: of Git, or of charts and artifacts.
 type what struct {
 	scope    string
 	revision gitsource.Revision
+	artifact artifact.Revision
 }
 
 type follow struct {
@@ -66,8 +69,8 @@ func (s *Sources) Repo(project string, src v1alpha1.ApplicationSource) (*gitsour
 	if src.RepoURL == "" {
 		return nil, rev, errors.New("spec.source.repoURL is empty: set the repository to deploy from")
 	}
-	if src.Chart != "" || strings.HasPrefix(src.RepoURL, "oci://") {
-		return nil, rev, errors.New("charts and artifacts from registries are not supported by this version: vendor the chart in Git")
+	if IsArtifact(src) {
+		return nil, rev, errors.New("the source is a chart or an artifact: it has no commits")
 	}
 	key := reach{project, src.RepoURL}
 	version := s.settings.Version() // before the credential is looked up: at worst it is looked up again
@@ -98,6 +101,9 @@ func (s *Sources) Repo(project string, src v1alpha1.ApplicationSource) (*gitsour
 
 // Fetch implements engine.Sources.
 func (s *Sources) Fetch(ctx context.Context, project string, src v1alpha1.ApplicationSource, since time.Time) (engine.Fetched, error) {
+	if IsArtifact(src) {
+		return s.fetchArtifact(ctx, project, src, since)
+	}
 	repo, rev, err := s.Repo(project, src)
 	if err != nil {
 		return engine.Fetched{}, err
@@ -124,10 +130,16 @@ func (s *Sources) Fetch(ctx context.Context, project string, src v1alpha1.Applic
 
 // Follow makes an Application hear of the revisions that its specification names, and of no others.
 func (s *Sources) Follow(id registry.Name, app *v1alpha1.Application) {
-	wanted := map[what]*gitsource.Repo{}
+	wanted := map[what]func() (stop func()){}
 	for _, src := range app.Spec.EffectiveSources() {
+		if IsArtifact(src) {
+			if repo, rev, err := s.Artifact(app.Spec.ProjectName(), src); err == nil {
+				wanted[what{scope: repo.Scope(), artifact: rev}] = func() func() { return repo.Follow(rev) }
+			}
+			continue
+		}
 		if repo, rev, err := s.Repo(app.Spec.ProjectName(), src); err == nil {
-			wanted[what{repo.Scope(), rev}] = repo
+			wanted[what{scope: repo.Scope(), revision: rev}] = func() func() { return repo.Follow(rev) }
 		}
 	}
 	s.mu.Lock()
@@ -144,8 +156,8 @@ func (s *Sources) Follow(id registry.Name, app *v1alpha1.Application) {
 		}
 		s.drop(id, f)
 	}
-	for w, repo := range wanted {
-		kept = append(kept, follow{what: w, stop: repo.Follow(w.revision)})
+	for w, begin := range wanted {
+		kept = append(kept, follow{what: w, stop: begin()})
 		if s.byWhat[w] == nil {
 			s.byWhat[w] = map[registry.Name]bool{}
 		}
@@ -174,12 +186,20 @@ func (s *Sources) Unfollow(id registry.Name) {
 
 // Followers returns the Applications that follow a revision that changed.
 func (s *Sources) Followers(c gitsource.Change) []registry.Name {
+	all := make([]what, len(c.Revisions))
+	for i, rev := range c.Revisions {
+		all[i] = what{scope: c.Scope, revision: rev}
+	}
+	return s.followersOf(all)
+}
+
+func (s *Sources) followersOf(changed []what) []registry.Name {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	seen := map[registry.Name]bool{}
 	var out []registry.Name
-	for _, rev := range c.Revisions {
-		for id := range s.byWhat[what{c.Scope, rev}] {
+	for _, w := range changed {
+		for id := range s.byWhat[w] {
 			if !seen[id] {
 				seen[id] = true
 				out = append(out, id)

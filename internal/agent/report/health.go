@@ -69,7 +69,7 @@ func (s *Source) apiHealth() agentapi.Component {
 }
 
 func (s *Source) gitHealth() agentapi.Component {
-	repos, broken := s.Pool.Repos(), 0
+	repos, broken := s.followed(), 0
 	for _, r := range repos {
 		if r.Err() != nil {
 			broken++

@@ -27,6 +27,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/live/stream"
 	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/redact"
+	"github.com/slipway-gitops/slipway/internal/source/artifact"
 	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
@@ -63,6 +64,7 @@ type Config struct {
 	Veil               *veil.Veil // what was decrypted
 	Clusters           *place.Clusters
 	Pool               *gitsource.Pool
+	Artifacts          *artifact.Pool
 	Deleters           *verb.Deleters
 	Log                *slog.Logger
 	Health             func() agentapi.Component                              // of what works on the Applications
@@ -166,7 +168,7 @@ func (s *Source) SettingsChanged() {
 // lookAtConnections reports repositories and clusters that can be reached no more, or again.
 func (s *Source) lookAtConnections() {
 	var b strings.Builder
-	for _, r := range s.Pool.Repos() {
+	for _, r := range s.followed() {
 		if err := r.Err(); err != nil {
 			fmt.Fprintf(&b, "%s %v\n", r.Scope(), err)
 		}
@@ -296,6 +298,9 @@ func (s *Source) connection(kind agentapi.ItemKind, sec place.Secret) *agentapi.
 		}
 		return unknown
 	case agentapi.ItemRepository:
+		if known := s.artifactConnection(sec); known != nil {
+			return known
+		}
 		remote, _, err := git.ParseRemote(sec.Get("url"), true)
 		if err != nil {
 			return unknown

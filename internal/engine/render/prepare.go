@@ -28,6 +28,9 @@ const maxOverride = 1 << 20
 // disabled are not looked for. Preparing a Request twice is wrong: an escaped $$ would be read again.
 func Prepare(req Request, disabled ...Tool) (Request, Deps, error) {
 	req.Limits = req.Limits.WithDefaults()
+	if req.Source.Chart != "" {
+		req.Source.Path = "" // the tree is the chart
+	}
 	clean, err := CleanPath(req.Source.Path)
 	if err != nil {
 		return req, Deps{}, err
@@ -152,6 +155,9 @@ func ToolOf(entries []source.Entry) Tool { return detect(&v1alpha1.ApplicationSo
 // both a chart and a kustomization, the kustomization wins.
 func detect(src *v1alpha1.ApplicationSource, entries []source.Entry, disabled []Tool) Tool {
 	found := Tool(src.ExplicitType())
+	if found == "" && src.Chart != "" && !slices.Contains(disabled, Helm) {
+		found = Helm
+	}
 	if found == "" {
 		for _, e := range entries {
 			if e.IsDir() {
