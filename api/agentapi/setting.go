@@ -90,9 +90,9 @@ func (e Engine) Unused(t SettingType, field, value string) string {
 		return ""
 	}
 	switch {
-	case field == "type" && value != "git", field == "url" &&
+	case field == "type" && value != "git" && value != "helm", field == "url" &&
 		strings.HasPrefix(value, "oci://"), field == "enableOCI", field == "insecureOCIForceHttp":
-		return "the agent's own engine reads Git only, no charts or artifacts from registries yet: vendor the chart in Git"
+		return "the agent's own engine reads Git and Helm repositories, and no OCI registries yet: publish the chart in a Helm repository"
 	case field == "enableLfs":
 		return "the agent's own engine fetches no files of Git LFS yet: keep manifests out of LFS"
 	case strings.HasPrefix(field, "githubApp"), field == "gcpServiceAccountKey", field == "useAzureWorkloadIdentity":

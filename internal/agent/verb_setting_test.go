@@ -380,7 +380,6 @@ func TestAFieldThatTheEngineMakesNothingOfIsRefused(t *testing.T) {
 		base         map[string]string
 		sealed       bool
 	}{
-		{agentapi.SettingRepository, "type", "helm", repository, false},
 		{agentapi.SettingRepository, "type", "oci", repository, false},
 		{agentapi.SettingRepository, "url", "oci://registry.example.org/charts", nil, false},
 		{agentapi.SettingRepository, "enableOCI", "true", repository, false},

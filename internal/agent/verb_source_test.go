@@ -216,7 +216,7 @@ func TestChartsOfAHelmRepositoryAreListed(t *testing.T) {
 		case user != "bot" || password != planted:
 			w.WriteHeader(http.StatusUnauthorized)
 		default:
-			fmt.Fprint(w, "apiVersion: v1\nentries:\n  web: [{version: 1.9.0}, {version: 1.10.0, description: a shop}]\n  cache: [{version: 0.1.0}]\n")
+			fmt.Fprint(w, "apiVersion: v1\nentries:\n  web:\n  - {version: 1.9.0}\n  - {version: 1.10.0, description: a shop}\n  cache:\n  - {version: 0.1.0}\n")
 		}
 	}))
 	defer charts.Close()
@@ -235,7 +235,7 @@ func TestChartsOfAHelmRepositoryAreListed(t *testing.T) {
 	if d := cmp.Diff(want, got.Charts); d != "" {
 		t.Errorf("charts (-want +got):\n%s", d)
 	}
-	for path, word := range map[string]string{"/away": "another address", "/huge": "larger than", "/page": "no index"} {
+	for path, word := range map[string]string{"/away": "another host", "/huge": "KiB", "/page": "no entries"} {
 		s.refuses(agentapi.KindRepositoryRefs, api.RepositoryRefsRequest{RepoURL: charts.URL + path, ArgoProject: "shop"}, agentapi.CodeInvalid, word)
 	}
 	if stolen.Load() > 0 {

@@ -139,6 +139,7 @@ spec:
 	}
 	s.keeps = setting.Config{
 		Apps: a.apps.Dynamic, Namespace: s.ns, Engine: a.engine, Settings: a.settings, Git: a.git, Outbound: thisMachine, Now: time.Now,
+		Artifacts: a.sources.Artifacts,
 		Keys: func() []link.SealKey {
 			return []link.SealKey{{Public: s.public, Private: [32]byte(key.Bytes())}}
 		},

@@ -24,7 +24,6 @@ func connects() map[string]string {
 		"internal/server/notify/sender.go":       "has the transport of the guard",
 		"internal/server/notify/courier.go":      "has the transport of the guard",
 		"internal/server/authn/provider.go":      "has the transport of the guard",
-		"internal/agent/setting/try.go":          "has the transport of the guard",
 		"api/client/client.go":                   "the user's own server",
 		"api/client/transport.go":                "the user's own server",
 		"api/client/websocket.go":                "the user's own server",

@@ -160,11 +160,11 @@ func agentRooms() map[string][]string {
 		},
 		"internal/agent/command": {api, live, "internal/engine", "internal/operate", "internal/agent/link"},
 		"internal/agent/setting": {
-			api, live, "internal/engine", "internal/engine/render/...", "internal/project", "internal/git", "internal/webhook", "internal/outward", "internal/seal", redact,
+			api, live, source + "/artifact", source + "/helmrepo", source + "/web", "internal/engine", "internal/engine/render/...", "internal/project", "internal/git", "internal/webhook", "internal/outward", "internal/seal", redact,
 			"internal/agent/command", "internal/agent/place", "internal/agent/link",
 		},
 		"internal/agent/verb": {
-			api, source + "/git", "internal/git", "internal/project", "internal/engine/...", "internal/operate", "internal/inspect", "internal/cause", "internal/clue",
+			api, source + "/git", source + "/artifact", source + "/web", "internal/git", "internal/project", "internal/engine/...", "internal/operate", "internal/inspect", "internal/cause", "internal/clue",
 			"internal/podlog", "internal/outward", redact, "internal/agent/command", "internal/agent/setting", "internal/agent/place", "internal/agent/registry", "internal/agent/shard",
 			"internal/agent/status", "internal/agent/link", "internal/agent/kin", "internal/deeplink",
 		},

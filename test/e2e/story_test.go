@@ -23,6 +23,7 @@ type story struct {
 	app       string // name of its Application, unique in the cluster
 	servers   map[string]*testenv.GitServer
 	repos     map[string]*repository
+	charts    *testenv.Charts
 	kept      map[string]string // reference -> object as remembered
 	neighbour *neighbour
 	plane     *serverProcess
@@ -76,6 +77,8 @@ func TestStories(t *testing.T) {
 			"argocd":      cmdArgoCD,
 			"bigfile":     cmdBigFile,
 			"branch":      cmdBranch,
+			"chart":       cmdChart,
+			"charts":      cmdCharts,
 			"cluster":     cmdCluster,
 			"commit":      cmdCommit,
 			"condition":   cmdCondition,

@@ -40,6 +40,9 @@ type Artifacts struct {
 	known   map[named]opened
 }
 
+// Registries reports whether what is in OCI registries can be read.
+func (a *Artifacts) Registries() bool { return a != nil && a.Registry != nil }
+
 // named is a chart repository, or an artifact of a registry, as a project names it.
 type named struct {
 	project, url, chart string
@@ -93,12 +96,25 @@ func (a *Artifacts) open(s *Settings, project string, src v1alpha1.ApplicationSo
 // Remote makes the remote of a source, with the credential that a project has for it.
 func (a *Artifacts) Remote(s *Settings, project string, src v1alpha1.ApplicationSource) (artifact.Remote, error) {
 	access, fields := s.Access(project, src.RepoURL)
-	return a.RemoteWith(project, src, access, fields)
+	return a.make(project, src, access, fields, false)
 }
 
-// RemoteWith makes the remote of a source with an access that is not of the settings yet.
-func (a *Artifacts) RemoteWith(project string, src v1alpha1.ApplicationSource, access web.Access,
-	fields map[string][]byte,
+// Look makes a remote that shows what an address has, and nothing of other hosts. Where fields is not nil, they are those of a
+// Secret that is not kept yet.
+func (a *Artifacts) Look(s *Settings, project, address string, fields map[string][]byte) (artifact.Remote, error) {
+	if a == nil {
+		return nil, errNoArtifacts
+	}
+	src := v1alpha1.ApplicationSource{RepoURL: address}
+	if fields != nil {
+		return a.make(project, src, s.AccessIn(fields, address), fields, true)
+	}
+	access, known := s.Access(project, address)
+	return a.make(project, src, access, known, true)
+}
+
+func (a *Artifacts) make(project string, src v1alpha1.ApplicationSource, access web.Access,
+	fields map[string][]byte, sameHost bool,
 ) (artifact.Remote, error) {
 	access.PassCredentials = src.Helm != nil && src.Helm.PassCredentials
 	if isOCI(src.RepoURL) || strings.TrimSpace(string(fields["enableOCI"])) == "true" {
@@ -108,7 +124,7 @@ func (a *Artifacts) RemoteWith(project string, src v1alpha1.ApplicationSource, a
 		}
 		return a.Registry(Registered{Address: src.RepoURL, Chart: src.Chart, Project: project, Access: access, Fields: fields})
 	}
-	return helmrepo.New(src.RepoURL, access, helmrepo.Options{Policy: a.Policy, Store: a.Store})
+	return helmrepo.New(src.RepoURL, access, helmrepo.Options{Policy: a.Policy, Store: a.Store, SameHost: sameHost})
 }
 
 // Artifact finds the chart repository or registry of a source, and the revision that it names.

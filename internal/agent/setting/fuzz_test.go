@@ -3,7 +3,6 @@ package setting
 import (
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/slipway-gitops/slipway/internal/git"
 )
@@ -35,27 +34,6 @@ func FuzzCertificateText(f *testing.F) {
 }
 
 // What an index of charts says is bounded, and is text.
-func FuzzChartIndex(f *testing.F) {
-	f.Add([]byte("entries:\n  web:\n  - {version: 1.0.0, description: x}\n"), "we")
-	f.Add([]byte("entries: {a: [{version: ''}, null], b: null}"), "")
-	f.Add([]byte("entries: {a: [{description: \""+strings.Repeat("é", 200)+"\"}]}"), "")
-	f.Add([]byte("a: &a [x, *a]\nentries: {}"), "")
-	f.Fuzz(func(t *testing.T, raw []byte, search string) {
-		charts, _, err := chartsOf(raw, search)
-		if err != nil {
-			return
-		}
-		if len(charts) > maxCharts {
-			t.Errorf("%d charts", len(charts))
-		}
-		for _, c := range charts {
-			if len(c.Versions) > maxChartVersions || len(c.Description) > 300 || !utf8.ValidString(c.Description) {
-				t.Errorf("chart %q has %d versions and the description %q", c.Name, len(c.Versions), c.Description)
-			}
-		}
-	})
-}
-
 // keyOfNobody is a key of nobody, made for this test.
 const keyOfNobody = `-----BEGIN PGP PUBLIC KEY BLOCK-----
 

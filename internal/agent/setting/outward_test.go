@@ -14,6 +14,11 @@ import (
 	"github.com/slipway-gitops/slipway/internal/outward"
 )
 
+// keeperWith tries connections under a policy, and keeps nothing.
+func keeperWith(policy *outward.Policy) *keeper {
+	return &keeper{Config: Config{Outbound: policy, Settings: place.NewSettings(nil), Artifacts: &place.Artifacts{Policy: policy}}}
+}
+
 func TestATryOfAConnectionReachesNothingOfThisMachine(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
@@ -22,7 +27,7 @@ func TestATryOfAConnectionReachesNothingOfThisMachine(t *testing.T) {
 		_, _ = w.Write([]byte("apiVersion: v1\nsecret: of this machine"))
 	}))
 	t.Cleanup(inside.Close)
-	v := &keeper{Config: Config{Outbound: &outward.Policy{Private: true}, Settings: place.NewSettings(nil)}}
+	v := keeperWith(&outward.Policy{Private: true})
 	for _, c := range []struct {
 		kind agentapi.SettingType
 		data map[string]string
@@ -60,7 +65,7 @@ func TestARedirectOfAHelmRepositoryDoesNotLeadToThisMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &keeper{Config: Config{Outbound: &outward.Policy{Private: true, Allow: allow}, Settings: place.NewSettings(nil)}}
+	v := keeperWith(&outward.Policy{Private: true, Allow: allow})
 	data := map[string][]byte{"url": []byte(strings.Replace(front.URL, "127.0.0.1", "localhost", 1)), "type": []byte("helm")}
 	if message, err := v.try(t.Context(), agentapi.SettingRepository, data); err == nil || asked.Load() > 0 {
 		raw, _ := json.Marshal(message)

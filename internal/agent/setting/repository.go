@@ -3,16 +3,10 @@ package setting
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/Masterminds/semver/v3"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
@@ -20,9 +14,9 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent/command"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/render/browse"
-	"github.com/slipway-gitops/slipway/internal/engine/render/document"
 	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/project"
+	"github.com/slipway-gitops/slipway/internal/source/artifact"
 )
 
 // Bounds of what a repository is asked.
@@ -33,7 +27,6 @@ const (
 	maxRefs          = 1000 // branches, and tags
 	maxCharts        = 500
 	maxChartVersions = 100
-	maxIndex         = document.MaxDocument
 )
 
 // Types of repositories.
@@ -122,14 +115,13 @@ func (v *browser) repositoryRefs(ctx context.Context, cmd agentapi.Command, req 
 	}
 	switch kind {
 	case repositoryOCI:
-		return nil, command.Refuse(agentapi.CodeUnsupported,
-			"%s: what an OCI registry has cannot be listed by this version: write chart and version by hand", req.RepoURL)
-	case repositoryHelm:
-		out, err := v.charts(ctx, req, data)
-		if err != nil {
-			return nil, command.Refuse(agentapi.CodeInvalid, "the charts cannot be listed: %s", hide(err.Error(), data))
+		if !v.Artifacts.Registries() {
+			return nil, command.Refuse(agentapi.CodeUnsupported,
+				"%s: what an OCI registry has cannot be listed by this version: write chart and version by hand", req.RepoURL)
 		}
-		return out, nil
+		return v.charts(ctx, req, data)
+	case repositoryHelm:
+		return v.charts(ctx, req, data)
 	}
 	cred, err := v.Settings.Credential(req.ArgoProject, req.RepoURL)
 	if err != nil {
@@ -189,106 +181,13 @@ func refsOf(refs git.Refs, search string) api.RepositoryRefs {
 	for _, t := range out.Tags {
 		names, commits[t.Name] = append(names, t.Name), t.Commit
 	}
-	newestFirst(names)
+	artifact.Newest(names)
 	for i, name := range names {
 		out.Tags[i] = api.RepositoryRef{Name: name, Commit: commits[name]}
 	}
 	out.Truncated = len(out.Branches) > maxRefs || len(out.Tags) > maxRefs
 	out.Branches, out.Tags = out.Branches[:min(len(out.Branches), maxRefs)], out.Tags[:min(len(out.Tags), maxRefs)]
 	return out
-}
-
-// newestFirst sorts versions, the highest first; what is no version comes last, by name.
-func newestFirst(names []string) {
-	versions := make(map[string]*semver.Version, len(names))
-	for _, name := range names {
-		if version, err := semver.NewVersion(name); err == nil {
-			versions[name] = version
-		}
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		va, vb := versions[a], versions[b]
-		switch {
-		case va != nil && vb != nil && !va.Equal(vb):
-			return vb.Compare(va)
-		case (va == nil) != (vb == nil):
-			if va != nil {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a, b)
-	})
-}
-
-// errRedirect ends a request that would go on at another host: the project permits this one.
-var errRedirect = errors.New("the server sends us to another address: use that one as the address of the repository")
-
-func sameHost(req *http.Request, via []*http.Request) error {
-	const most = 5
-	if first := via[0].URL; len(via) > most || req.URL.Host != first.Host || req.URL.Scheme != first.Scheme {
-		return errRedirect
-	}
-	return nil
-}
-
-// charts lists what a Helm repository has.
-func (v *browser) charts(ctx context.Context, req api.RepositoryRefsRequest, data map[string][]byte) (api.RepositoryRefs, error) {
-	out := api.RepositoryRefs{Branches: []api.RepositoryRef{}, Tags: []api.RepositoryRef{}}
-	as := maps.Clone(data)
-	if as == nil {
-		as = map[string][]byte{}
-	}
-	as["url"] = []byte(req.RepoURL) // the Secret may be a template, for a part of the address
-	raw, err := v.helm().index(ctx, as, maxIndex+1, sameHost)
-	if err != nil {
-		return out, err
-	}
-	if len(raw) > maxIndex {
-		return out, fmt.Errorf("%s/index.yaml is larger than %d MiB: write chart and version by hand", helmAddress(as), maxIndex>>20)
-	}
-	out.Charts, out.Truncated, err = chartsOf(raw, req.Search)
-	if err != nil {
-		return out, fmt.Errorf("%s/index.yaml is no index of a Helm repository: check the address", helmAddress(as))
-	}
-	return out, nil
-}
-
-// chartsOf reads the index of a Helm repository.
-func chartsOf(raw []byte, search string) (charts []api.RepositoryChart, more bool, err error) {
-	asJSON, err := document.ToJSON(raw)
-	if err != nil {
-		return nil, false, err
-	}
-	var index struct {
-		Entries map[string][]struct {
-			Version     string `json:"version"`
-			Description string `json:"description"`
-		} `json:"entries"`
-	}
-	if err := json.Unmarshal(asJSON, &index); err != nil || index.Entries == nil {
-		return nil, false, errors.New("it has no entries")
-	}
-	for _, name := range slices.Sorted(maps.Keys(index.Entries)) {
-		if !strings.Contains(strings.ToLower(name), strings.ToLower(search)) {
-			continue
-		}
-		if len(charts) == maxCharts {
-			return charts, true, nil
-		}
-		chart := api.RepositoryChart{Name: name, Versions: []string{}}
-		for _, one := range index.Entries[name] {
-			chart.Versions = append(chart.Versions, one.Version)
-			if chart.Description == "" {
-				chart.Description = one.Description[:min(len(one.Description), 300)]
-			}
-		}
-		newestFirst(chart.Versions)
-		more = more || len(chart.Versions) > maxChartVersions
-		chart.Versions = chart.Versions[:min(len(chart.Versions), maxChartVersions)]
-		charts = append(charts, chart)
-	}
-	return charts, more, nil
 }
 
 func (v *browser) repositoryPaths(ctx context.Context, cmd agentapi.Command, req api.RepositoryPathsRequest) (any, error) {

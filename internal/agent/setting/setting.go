@@ -42,6 +42,7 @@ type Config struct {
 	Engine    *engine.Engine
 	Settings  *place.Settings
 	Git       *git.Client
+	Artifacts *place.Artifacts
 	Outbound  *outward.Policy
 	Keys      func() []link.SealKey // that open what is sealed to the agent, the newest first
 	Now       func() time.Time

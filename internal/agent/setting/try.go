@@ -2,13 +2,8 @@ package setting
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -19,6 +14,8 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/outward"
+	"github.com/slipway-gitops/slipway/internal/source/helmrepo"
+	"github.com/slipway-gitops/slipway/internal/source/web"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -36,10 +33,10 @@ func (v *keeper) try(ctx context.Context, t agentapi.SettingType, data map[strin
 		message, err = v.tryCluster(ctx, data)
 	case t == agentapi.SettingRepoCreds:
 		return "", nil // there is no repository to try it on
-	case string(data["type"]) == "oci" || string(data["enableOCI"]) == "true":
+	case v.ofRegistry(data) && !v.Artifacts.Registries():
 		return "", command.Refuse(agentapi.CodeUnsupported, "repositories in OCI registries cannot be tried by this version: leave the test out")
-	case string(data["type"]) == "helm":
-		message, err = v.tryHelm(ctx, data)
+	case v.ofRegistry(data), string(data["type"]) == "helm":
+		message, err = v.tryArtifacts(ctx, data)
 	default:
 		message, err = v.tryGit(ctx, data)
 	}
@@ -71,7 +68,10 @@ func tells(err error) bool {
 	if errors.As(err, &found) {
 		return !errors.Is(found, git.ErrAuth) && !errors.Is(found, git.ErrDenied)
 	}
-	return errors.As(err, new(distant))
+	if errors.Is(err, web.ErrAuth) || errors.Is(err, web.ErrDenied) || errors.Is(err, web.ErrRefused) {
+		return false
+	}
+	return errors.As(err, new(distant)) || errors.As(err, new(*web.Error)) || errors.Is(err, helmrepo.ErrIndex)
 }
 
 // tryGit lists the references of a repository. Where it has no credential of its own, the template that fits is used, as for
@@ -112,115 +112,6 @@ func (v *keeper) credential(address string, data map[string][]byte) (git.Credent
 		}
 	}
 	return v.Settings.Credential(strings.TrimSpace(string(data["project"])), address)
-}
-
-// tryHelm reads the beginning of the index of a Helm repository.
-func (v *keeper) tryHelm(ctx context.Context, data map[string][]byte) (string, error) {
-	const enough = 4 << 10
-	begin, err := v.helm().index(ctx, data, enough, nil)
-	if err != nil {
-		return "", err
-	}
-	if !strings.Contains(string(begin), "apiVersion") && !strings.Contains(string(begin), "entries") {
-		return "", distant{fmt.Errorf("%s/index.yaml is no index of a Helm repository: check the url", helmAddress(data))}
-	}
-	return "the repository has an index", nil
-}
-
-// helm reads Helm repositories.
-type helm struct {
-	settings *place.Settings
-	outbound *outward.Policy
-}
-
-func (c *Config) helm() helm { return helm{c.Settings, c.Outbound} }
-
-func helmAddress(data map[string][]byte) string {
-	return strings.TrimSuffix(strings.TrimSpace(string(data["url"])), "/")
-}
-
-// index reads the index of a Helm repository, as much of it as enough; redirects says which are followed, nil for all.
-func (h helm) index(ctx context.Context, data map[string][]byte, enough int64,
-	redirects func(*http.Request, []*http.Request) error,
-) ([]byte, error) {
-	address := helmAddress(data)
-	transport, err := h.transport(address, data)
-	if err != nil {
-		return nil, err
-	}
-	defer transport.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/index.yaml", nil)
-	if err != nil {
-		return nil, fmt.Errorf("ask for %s/index.yaml: %w", address, err)
-	}
-	if len(data["username"])+len(data["password"]) > 0 {
-		req.SetBasicAuth(strings.TrimSpace(string(data["username"])), strings.TrimSpace(string(data["password"])))
-	}
-	if redirects == nil {
-		redirects = sameOrBetter
-	}
-	resp, err := (&http.Client{Transport: transport, CheckRedirect: redirects}).Do(req)
-	if err != nil {
-		if errors.Is(err, outward.ErrRefused) {
-			return nil, fmt.Errorf("%s/index.yaml: %s", address, outward.Reason(err))
-		}
-		return nil, distant{fmt.Errorf("%s/index.yaml: %s", address, outward.Reason(err, errRedirect, errAway))}
-	}
-	defer func() { _ = resp.Body.Close() }()
-	switch resp.StatusCode {
-	case http.StatusOK:
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return nil, fmt.Errorf("%s/index.yaml: %s: check username and password", address, outward.Status(resp.StatusCode))
-	default:
-		return nil, distant{fmt.Errorf("%s/index.yaml: %s: check the url", address, outward.Status(resp.StatusCode))}
-	}
-	raw, err := io.ReadAll(io.LimitReader(resp.Body, enough))
-	if err != nil {
-		return nil, distant{fmt.Errorf("read %s/index.yaml: %s", address, outward.Reason(err))}
-	}
-	return raw, nil
-}
-
-var errAway = errors.New("it redirects too often, or away from https: use the address that it redirects to")
-
-// sameOrBetter follows some redirects, but none that gives up TLS.
-func sameOrBetter(r *http.Request, via []*http.Request) error {
-	if len(via) > 5 || via[0].URL.Scheme == "https" && r.URL.Scheme != "https" {
-		return errAway
-	}
-	return nil
-}
-
-// transport connects to a Helm repository as its Secret says.
-func (h helm) transport(address string, data map[string][]byte) (*http.Transport, error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		return nil, command.Refuse(agentapi.CodeInvalid, "the url of a Helm repository begins with https://")
-	}
-	config := &tls.Config{
-		InsecureSkipVerify: string(data["insecure"]) == "true", MinVersion: tls.VersionTLS12,
-	} //nolint:gosec // on the user's word
-	if ca := h.settings.Config(place.ConfigCertificate)[u.Hostname()]; ca != "" {
-		config.RootCAs = x509.NewCertPool()
-		config.RootCAs.AppendCertsFromPEM([]byte(ca))
-	}
-	if len(data["tlsClientCertData"]) > 0 {
-		pair, err := tls.X509KeyPair(data["tlsClientCertData"], data["tlsClientCertKey"])
-		if err != nil {
-			return nil, fmt.Errorf("read client certificate: tlsClientCertData and tlsClientCertKey do not fit, or are no PEM")
-		}
-		config.Certificates = []tls.Certificate{pair}
-	}
-	transport := h.outbound.Transport()
-	transport.TLSClientConfig, transport.ResponseHeaderTimeout = config, tryLimit
-	if proxy := strings.TrimSpace(string(data["proxy"])); proxy != "" {
-		to, err := url.Parse(proxy)
-		if err != nil {
-			return nil, fmt.Errorf("read proxy: it is no URL")
-		}
-		transport.Proxy = func(r *http.Request) (*url.URL, error) { return to, h.outbound.Check(r.URL.Hostname()) }
-	}
-	return transport, nil
 }
 
 // tryCluster asks a cluster for its version.

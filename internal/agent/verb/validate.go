@@ -4,17 +4,18 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"strings"
 
 	"github.com/slipway-gitops/slipway/api"
-	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/agent/setting"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
 	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/inspect"
+	"github.com/slipway-gitops/slipway/internal/redact"
+	"github.com/slipway-gitops/slipway/internal/source/artifact"
 )
 
 // checkFields finds what the schema of the resource lets through and the engine would stop at, or not heed.
@@ -49,25 +50,12 @@ func (p *preview) checkSource(field string, src *v1alpha1.ApplicationSource) {
 	case src.RepoURL == "":
 		p.problem(field+".repoURL", api.ProblemError, "it is empty: set the repository to deploy from")
 		return
-	case (src.Chart != "" || strings.HasPrefix(src.RepoURL, "oci://")) && p.v.ReadBy == agentapi.EngineArgoCD:
-		p.problem(field+".repoURL", api.ProblemError,
-			"Argo CD deploys charts and artifacts from registries, but no preview shows them: a preview reads Git only")
-		return
-	case src.Chart != "" || strings.HasPrefix(src.RepoURL, "oci://"):
-		p.problem(field+".repoURL", api.ProblemError,
-			"charts and artifacts from registries are not supported by this version: vendor the chart in Git")
-		return
-	}
-	if len(src.RepoURL) > setting.MaxAddress {
+	case len(src.RepoURL) > setting.MaxAddress:
 		p.problem(field+".repoURL", api.ProblemError, "it has more than %d bytes: correct it", setting.MaxAddress)
-	} else if _, inside, err := git.ParseRemote(src.RepoURL, false); err != nil {
-		p.problem(field+".repoURL", api.ProblemError, "%v", err)
-	} else if inside.Password != "" {
-		p.problem(field+".repoURL", api.ProblemWarning,
-			"it contains a user or a password, which every reader of the resource sees: keep them in a repository setting of the agent")
-	}
-	if _, err := render.CleanPath(src.Path); err != nil {
-		p.problem(field+".path", api.ProblemError, "%v", err)
+	case place.IsArtifact(*src):
+		p.checkArtifact(field, src)
+	default:
+		p.checkGit(field, src)
 	}
 	blocks := 0
 	for _, there := range []bool{src.Helm != nil, src.Kustomize != nil, src.Directory != nil, src.Plugin != nil} {
@@ -84,6 +72,30 @@ func (p *preview) checkSource(field string, src *v1alpha1.ApplicationSource) {
 	}
 }
 
+// checkArtifact finds what is wrong with the address of a chart or an artifact.
+func (p *preview) checkArtifact(field string, src *v1alpha1.ApplicationSource) {
+	if redact.HasUser(src.RepoURL) {
+		p.problem(field+".repoURL", api.ProblemWarning,
+			"it contains a user or a password, which every reader of the resource sees: keep them in a repository setting of the agent")
+	}
+	if src.Path != "" && src.Chart != "" {
+		p.problem(field+".path", api.ProblemWarning, "it is not used: a chart is deployed from its root; leave it out")
+	}
+}
+
+// checkGit finds what is wrong with the address and the path in a Git repository.
+func (p *preview) checkGit(field string, src *v1alpha1.ApplicationSource) {
+	if _, inside, err := git.ParseRemote(src.RepoURL, false); err != nil {
+		p.problem(field+".repoURL", api.ProblemError, "%v", err)
+	} else if inside.Password != "" {
+		p.problem(field+".repoURL", api.ProblemWarning,
+			"it contains a user or a password, which every reader of the resource sees: keep them in a repository setting of the agent")
+	}
+	if _, err := render.CleanPath(src.Path); err != nil {
+		p.problem(field+".path", api.ProblemError, "%v", err)
+	}
+}
+
 // checkSources asks the repositories for the revisions and paths, so that what is wrong can be reported by field.
 func (p *preview) checkSources(ctx context.Context) error {
 	for i, src := range p.app.Spec.EffectiveSources() {
@@ -92,14 +104,15 @@ func (p *preview) checkSources(ctx context.Context) error {
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return err
-		case errors.Is(err, git.ErrNoRevision), errors.Is(err, git.ErrAmbiguous), errors.Is(err, git.ErrRefGone):
+		case errors.Is(err, git.ErrNoRevision), errors.Is(err, git.ErrAmbiguous), errors.Is(err, git.ErrRefGone),
+			errors.Is(err, artifact.ErrNoVersion):
 			p.problem(field+".targetRevision", api.ProblemError, "%v", err)
 			continue
 		case err != nil:
 			p.problem(field+".repoURL", api.ProblemError, "%v", err)
 			continue
 		}
-		if src.IsRef() {
+		if src.IsRef() || src.Chart != "" {
 			continue
 		}
 		dir, err := render.CleanPath(src.Path)

@@ -40,7 +40,7 @@ func (s *specFlags) addFlags(flags *pflag.FlagSet) []string {
 	own := pflag.NewFlagSet("application", pflag.ContinueOnError)
 	own.StringVar(&s.repo, "repo", "", "`URL` of the repository: Git; beside an Argo CD also Helm or OCI")
 	own.StringVar(&s.path, "path", "", "`directory` in the repository")
-	own.StringVar(&s.chart, "chart", "", "`name` of the chart, where --repo is a Helm repository (only beside an Argo CD)")
+	own.StringVar(&s.chart, "chart", "", "`name` of the chart, where --repo is a Helm repository")
 	own.StringVar(&s.revision, "revision", "", "`branch`, tag, commit or version to follow (default HEAD, or the newest version)")
 	own.StringVar(&s.project, "project", v1alpha1.DefaultProject, "AppProject whose rules apply")
 	own.StringVar(&s.destServer, "dest-server", "", "`URL` of the destination cluster (default the agent's own)")
@@ -110,7 +110,7 @@ func (s *specFlags) check() error {
 	case s.repo == "":
 		return iostream.Usagef("--repo is missing: the URL of the repository to deploy from")
 	case s.path == "" && s.chart == "":
-		return iostream.Usagef("give --path (a directory in Git, . for the root) or, beside an Argo CD, --chart (in a Helm repository)")
+		return iostream.Usagef("give --path (a directory in Git, . for the root) or --chart (in a Helm repository)")
 	case s.path != "" && s.chart != "":
 		return iostream.Usagef("give --path or --chart, not both")
 	case s.destServer != "" && s.destName != "":

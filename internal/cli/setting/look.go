@@ -21,8 +21,8 @@ func newRefsCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "refs URL", Short: "Have an agent list branches and tags of a repository, or its charts", Args: cobra.ExactArgs(1),
 		Long: "List the revisions that an application can deploy: branches and tags of Git, " +
-			"charts of a Helm repository (only an Argo CD beside\n" +
-			"the agent deploys these). The agent looks with its credentials, and only where the project permits the repository.",
+			"charts of a Helm repository.\n" +
+			"The agent looks with its credentials, and only where the project permits the repository.",
 		Example: "  slipway repo refs https://git.example.org/shop.git\n  slipway repo refs https://git.example.org/shop.git --search v1. " +
 			"--agent account.prod\n" +
 			"  slipway repo refs https://charts.example.org --type helm",

@@ -77,7 +77,8 @@ func (x *index) entry(chart, version string) (entry, []byte, error) {
 	}
 	i := slices.Index(v.names, version)
 	if i < 0 {
-		return entry{}, nil, fmt.Errorf("%w: chart %s has no version %s any more", artifact.ErrNoVersion, legible.Line(chart, 80), legible.Line(version, 40))
+		return entry{}, nil, fmt.Errorf("%w: chart %s has no version %s any more", artifact.ErrNoVersion, legible.Line(chart, 80),
+			legible.Line(version, 40))
 	}
 	raw := make([]byte, v.spans[i].size)
 	if _, err := x.file.ReadAt(raw, v.spans[i].at); err != nil {

@@ -35,6 +35,8 @@ type Options struct {
 	Policy *outward.Policy
 	Store  *archive.Store
 	Limits archive.Limits // of an archive
+	// SameHost refuses redirects to other hosts, for a caller that may only look at this one.
+	SameHost bool
 	// Elsewhere opens an archive whose address is neither http nor https, as those in OCI registries; nil: that is an error.
 	Elsewhere func(ctx context.Context, address *url.URL, chart, version string) (io.ReadCloser, error)
 }
@@ -57,7 +59,7 @@ var (
 
 // New makes a Repo for an address. Nothing is asked of it yet: an error means that address or access can never work.
 func New(address string, a web.Access, o Options) (*Repo, error) {
-	client, err := web.Open(address, o.Policy, a, web.Options{Bytes: maxIndex})
+	client, err := web.Open(address, o.Policy, a, web.Options{Bytes: maxIndex, SameHost: o.SameHost})
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +176,8 @@ func (r *Repo) open(ctx context.Context, chart string, e entry) (io.ReadCloser, 
 		if at.Scheme == "oci" && r.opts.Elsewhere != nil {
 			return r.opts.Elsewhere(ctx, at, chart, e.version)
 		}
-		return nil, wrong("the archive of %s %s is at an address with the scheme %.20q: only http and https are read", chart, e.version, at.Scheme)
+		return nil, wrong("the archive of %s %s is at an address with the scheme %.20q: only http and https are read", chart, e.version,
+			at.Scheme)
 	}
 	resp, err := r.web.Get(ctx, at, nil)
 	if err != nil {

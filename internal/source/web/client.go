@@ -30,6 +30,8 @@ type Options struct {
 	Idle  time.Duration // after which a server that sends nothing is given up
 	Bytes int64         // of one answer
 	Agent string        // the User-Agent, default "slipway"
+	// SameHost refuses redirects to other hosts: the caller may see what is at this one only.
+	SameHost bool
 }
 
 // Client reaches one address, its home, and what is named there. It is safe for concurrent use.
@@ -197,6 +199,9 @@ func (c *Client) follow(ctx context.Context, req *http.Request) (*http.Response,
 			return nil, moved(req.URL, "it redirects too often")
 		}
 		if !sameOrigin(to, at) {
+			if c.opts.SameHost && hostOf(to) != hostOf(at) {
+				return nil, moved(req.URL, "it redirects to another host, which is not followed here")
+			}
 			// What the caller set is for the host that it asked. A host that redirects back gets no credential used either.
 			away = true
 			header = withoutCredentials(header)
