@@ -176,8 +176,14 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.pool = gitsource.NewPool(a.git, gitsource.PoolOptions{Interval: cfg.Poll, Changed: a.revisionsMoved, Log: cfg.Log})
-	a.artifacts = artifact.NewPool(artifact.PoolOptions{Interval: cfg.Poll, Changed: a.versionsMoved, Log: cfg.Log})
+	a.pool = gitsource.NewPool(a.git, gitsource.PoolOptions{
+		Interval: cfg.Poll, Log: cfg.Log,
+		Changed: func(c gitsource.Change) { a.revisionsMoved(a.sources.Followers(c), c.Revisions[0].Name) },
+	})
+	a.artifacts = artifact.NewPool(artifact.PoolOptions{
+		Interval: cfg.Poll, Log: cfg.Log,
+		Changed: func(c artifact.Change) { a.revisionsMoved(a.sources.ArtifactFollowers(c), c.Revisions[0].Version) },
+	})
 	a.settings = place.NewSettings(a.settingsChanged)
 	a.projects = place.NewProjects(cfg.Namespace, a.projectChanged, cfg.Log)
 	a.differences = place.NewDifferences(func() map[string]string { return a.settings.Config(place.ConfigArgoCD) }, cfg.Log)
@@ -464,25 +470,7 @@ func (a *Agent) projectChanged(called string) {
 
 // revisionsMoved queues the Applications that a change of a repository concerns: those for which something that they
 // read is not what it was. The others get no turn, and nothing is written for them.
-func (a *Agent) revisionsMoved(c gitsource.Change) {
-	revision := ""
-	if len(c.Revisions) > 0 {
-		revision = c.Revisions[0].Name
-	}
-	a.moved(a.sources.Followers(c), revision)
-}
-
-// versionsMoved does the same for charts and artifacts.
-func (a *Agent) versionsMoved(c artifact.Change) {
-	revision := ""
-	if len(c.Revisions) > 0 {
-		revision = c.Revisions[0].Version
-	}
-	a.moved(a.sources.ArtifactFollowers(c), revision)
-}
-
-// moved queues those of the followers of a revision that it concerns.
-func (a *Agent) moved(followers []registry.Name, revision string) {
+func (a *Agent) revisionsMoved(followers []registry.Name, revision string) {
 	a.background.Go(func() {
 		ctx, parent := a.ctx, ""
 		for _, id := range followers {

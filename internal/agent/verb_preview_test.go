@@ -191,7 +191,7 @@ func TestProblemsAreToldByField(t *testing.T) {
 		{"a path that leaves", "spec.source.path", "outside", map[string]any{"spec.source.path": "../../etc"}},
 		{"an absolute path", "spec.source.path", "absolute", map[string]any{"spec.source.path": "/etc"}},
 		{"a plugin", "spec.source.plugin", "not supported", map[string]any{"spec.source.plugin": map[string]any{"name": "x"}}},
-		{"a chart", "spec.source.repoURL", "vendor", map[string]any{"spec.source.chart": "web"}},
+		{"a chart of the machine", "spec.source.repoURL", "not allowed", map[string]any{"spec.source.chart": "web", "spec.source.repoURL": "file:///etc"}},
 		{"a wrong type", "spec.source.path", "", map[string]any{"spec.source.path": int64(7)}},
 	} {
 		for _, quick := range []bool{true, false} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strings"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
@@ -16,6 +17,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/inspect"
 	"github.com/slipway-gitops/slipway/internal/redact"
 	"github.com/slipway-gitops/slipway/internal/source/artifact"
+	"github.com/slipway-gitops/slipway/internal/source/web"
 )
 
 // checkFields finds what the schema of the resource lets through and the engine would stop at, or not heed.
@@ -77,6 +79,11 @@ func (p *preview) checkArtifact(field string, src *v1alpha1.ApplicationSource) {
 	if redact.HasUser(src.RepoURL) {
 		p.problem(field+".repoURL", api.ProblemWarning,
 			"it contains a user or a password, which every reader of the resource sees: keep them in a repository setting of the agent")
+	}
+	if strings.Contains(src.RepoURL, "://") && !strings.HasPrefix(src.RepoURL, "oci://") {
+		if _, err := web.ParseAddress(src.RepoURL); err != nil {
+			p.problem(field+".repoURL", api.ProblemError, "%v", err)
+		}
 	}
 	if src.Path != "" && src.Chart != "" {
 		p.problem(field+".path", api.ProblemWarning, "it is not used: a chart is deployed from its root; leave it out")
