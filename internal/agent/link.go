@@ -67,7 +67,7 @@ func (a *Agent) addLink() error {
 		Rest: a.cfg.REST, Version: a.cfg.Version, Namespace: a.cfg.Namespace, Engine: a.driver.Engine(), Registry: a.registry,
 		Projects: a.projects,
 		Settings: a.settings, Veil: a.veil, Clusters: a.clusters, Pool: a.pool, Artifacts: a.artifacts, Deleters: &a.deleters, Log: a.log,
-		Health: a.driver.Health,
+		Health:  a.driver.Health,
 		Works:   a.driver.Works,
 		Objects: a.driver.Objects, Seen: func(id registry.Name) { a.trees.Changed(id) }, Ctx: func() context.Context { return a.ctx },
 		Moved: func(old, fresh *v1alpha1.Application) {
