@@ -78,7 +78,8 @@ type seen struct {
 func (s *seen) add(r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.list = append(s.list, r)
+	kept := r.Clone(context.WithoutCancel(r.Context())) // the server goes on with its own
+	s.list = append(s.list, kept)
 }
 
 func (s *seen) last(t testing.TB) *http.Request {
