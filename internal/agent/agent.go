@@ -176,14 +176,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.pool = gitsource.NewPool(a.git, gitsource.PoolOptions{
-		Interval: cfg.Poll, Log: cfg.Log,
-		Changed: func(c gitsource.Change) { a.revisionsMoved(a.sources.Followers(c), c.Revisions[0].Name) },
-	})
-	a.artifacts = artifact.NewPool(artifact.PoolOptions{
-		Interval: cfg.Poll, Log: cfg.Log,
-		Changed: func(c artifact.Change) { a.revisionsMoved(a.sources.ArtifactFollowers(c), c.Revisions[0].Version) },
-	})
+	a.addPools()
 	a.settings = place.NewSettings(a.settingsChanged)
 	a.projects = place.NewProjects(cfg.Namespace, a.projectChanged, cfg.Log)
 	a.differences = place.NewDifferences(func() map[string]string { return a.settings.Config(place.ConfigArgoCD) }, cfg.Log)
@@ -234,6 +227,22 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 		Secrets: a.settings.WebhookSecrets, Notify: a.pushed, AllowUnsigned: cfg.AllowUnsigned, Log: cfg.Log,
 	})
 	return a, nil
+}
+
+// addPools makes the registries of what Applications follow.
+func (a *Agent) addPools() {
+	a.pool = gitsource.NewPool(a.git, gitsource.PoolOptions{
+		Interval: a.cfg.Poll, Log: a.cfg.Log,
+		Changed: func(c gitsource.Change) { //nolint:contextcheck // what it begins ends with the agent
+			a.revisionsMoved(a.sources.Followers(c), c.Revisions[0].Name)
+		},
+	})
+	a.artifacts = artifact.NewPool(artifact.PoolOptions{
+		Interval: a.cfg.Poll, Log: a.cfg.Log,
+		Changed: func(c artifact.Change) { //nolint:contextcheck // what it begins ends with the agent
+			a.revisionsMoved(a.sources.ArtifactFollowers(c), c.Revisions[0].Version)
+		},
+	})
 }
 
 // treeCacheBytes bounds the parsed Git trees kept in memory.

@@ -138,7 +138,9 @@ func (s *Sources) Artifact(project string, src v1alpha1.ApplicationSource) (*art
 }
 
 // fetchArtifact is Fetch for charts and artifacts.
-func (s *Sources) fetchArtifact(ctx context.Context, project string, src v1alpha1.ApplicationSource, since time.Time) (engine.Fetched, error) {
+func (s *Sources) fetchArtifact(ctx context.Context, project string, src v1alpha1.ApplicationSource,
+	since time.Time,
+) (engine.Fetched, error) {
 	repo, rev, err := s.Artifact(project, src)
 	if err != nil {
 		return engine.Fetched{}, err
