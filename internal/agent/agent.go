@@ -176,7 +176,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.addPools()
+	a.addPools() //nolint:contextcheck // what changes begin ends with the agent
 	a.settings = place.NewSettings(a.settingsChanged)
 	a.projects = place.NewProjects(cfg.Namespace, a.projectChanged, cfg.Log)
 	a.differences = place.NewDifferences(func() map[string]string { return a.settings.Config(place.ConfigArgoCD) }, cfg.Log)
@@ -233,13 +233,13 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 func (a *Agent) addPools() {
 	a.pool = gitsource.NewPool(a.git, gitsource.PoolOptions{
 		Interval: a.cfg.Poll, Log: a.cfg.Log,
-		Changed: func(c gitsource.Change) { //nolint:contextcheck // what it begins ends with the agent
+		Changed: func(c gitsource.Change) {
 			a.revisionsMoved(a.sources.Followers(c), c.Revisions[0].Name)
 		},
 	})
 	a.artifacts = artifact.NewPool(artifact.PoolOptions{
 		Interval: a.cfg.Poll, Log: a.cfg.Log,
-		Changed: func(c artifact.Change) { //nolint:contextcheck // what it begins ends with the agent
+		Changed: func(c artifact.Change) {
 			a.revisionsMoved(a.sources.ArtifactFollowers(c), c.Revisions[0].Version)
 		},
 	})
