@@ -55,10 +55,9 @@ type Sources interface {
 
 // Fetched is a source at a resolved revision.
 type Fetched struct {
-	Tree  source.Tree
-	Scope string // users who may see it: repository and credential; results are cached per scope
-	// Notice is what users of the Application should know of the source; "" for nothing.
-	Notice string
+	Tree    source.Tree
+	Scope   string                          // users who may see it: repository and credential; results are cached per scope
+	Notices []v1alpha1.ApplicationCondition // what users of the Application should know of a source that works
 }
 
 // Renderer renders sources, and remembers results by what they were made of.

@@ -96,8 +96,7 @@ func overrideSources(sources []v1alpha1.ApplicationSource, op *v1alpha1.SyncOper
 	case op.Source != nil:
 		sources = []v1alpha1.ApplicationSource{*op.Source}
 	}
-	out := make([]v1alpha1.ApplicationSource, len(sources))
-	copy(out, sources)
+	out := slices.Clone(sources)
 	for i := range out {
 		if i < len(op.Revisions) && op.Revisions[i] != "" {
 			out[i].TargetRevision = op.Revisions[i]
@@ -122,9 +121,7 @@ func (in *inputs) fetch(ctx context.Context) (err error) {
 		return err
 	}
 	for _, f := range in.fetched {
-		if f.Notice != "" {
-			in.notices = append(in.notices, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionSourceWarning, Message: f.Notice})
-		}
+		in.notices = append(in.notices, f.Notices...)
 	}
 	specified := in.app.Spec.EffectiveSources()
 	if in.operation() != nil && decide.Automated(in.app) != nil && !decide.SameSources(specified, in.Sources) {

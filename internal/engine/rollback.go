@@ -99,10 +99,8 @@ func (in *inputs) requestsFor(ctx context.Context, sources []v1alpha1.Applicatio
 	out := make([]render.Request, 0, len(sources))
 	for i, src := range sources {
 		out = append(out, render.Request{
-			App:       render.App{Name: in.app.Name, Namespace: in.app.Namespace, Project: in.app.Spec.ProjectName()},
-			Source:    src,
-			Tree:      fetched[i].Tree,
-			Refs:      refsOf(sources, fetched),
+			App:    render.App{Name: in.app.Name, Namespace: in.app.Namespace, Project: in.app.Spec.ProjectName()},
+			Source: src, Tree: fetched[i].Tree, Refs: refsOf(sources, fetched),
 			Namespace: in.app.Spec.Destination.Namespace,
 			Cluster:   render.Capabilities{KubeVersion: version, APIVersions: apis},
 		})

@@ -19,13 +19,17 @@ func (s *Settings) AccessIn(data map[string][]byte, address string) web.Access {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sec := Secret{Data: data}
-	for _, field := range []string{"username", "password", "bearerToken", "tlsClientCertData"} {
-		if len(data[field]) > 0 {
-			return s.toAccess(sec, address)
-		}
+	a := s.toAccess(sec, address)
+	if a.Username+a.Password+a.Bearer != "" || len(a.ClientCert) > 0 {
+		return a
 	}
 	best, _ := s.pick(sec.Get("project"), address)
-	return s.toAccess(best, address)
+	from := s.toAccess(best, address)
+	a.Username, a.Password, a.Bearer, a.ClientCert, a.ClientKey = from.Username, from.Password, from.Bearer, from.ClientCert, from.ClientKey
+	if a.Proxy == "" {
+		a.Proxy, a.NoProxy = from.Proxy, from.NoProxy
+	}
+	return a
 }
 
 // toAccess reads a repository Secret. Callers hold the lock.

@@ -160,8 +160,9 @@ func (s *Sources) fetchArtifact(ctx context.Context, project string, src v1alpha
 	}
 	out := engine.Fetched{Tree: tree, Scope: project + "/" + repo.Scope()}
 	if moved, ok := repo.Moved(rev); ok {
-		out.Notice = fmt.Sprintf("%s: %s %s was published again with other content (%.19s before, %.19s now): versions should never change; "+
+		text := fmt.Sprintf("%s: %s %s was published again with other content (%.19s before, %.19s now): versions should never change; "+
 			"publish a new one", repo.URL(), rev.Chart, found.Version, moved.Before.Digest, moved.After.Digest)
+		out.Notices = []v1alpha1.ApplicationCondition{{Type: v1alpha1.ConditionSourceWarning, Message: text}}
 	}
 	return out, nil
 }

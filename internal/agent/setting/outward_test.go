@@ -12,11 +12,18 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/outward"
+	"github.com/slipway-gitops/slipway/internal/source/archive"
 )
 
 // keeperWith tries connections under a policy, and keeps nothing.
-func keeperWith(policy *outward.Policy) *keeper {
-	return &keeper{Config: Config{Outbound: policy, Settings: place.NewSettings(nil), Artifacts: &place.Artifacts{Policy: policy}}}
+func keeperWith(t *testing.T, policy *outward.Policy) *keeper {
+	t.Helper()
+	store, err := archive.Open(t.TempDir(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	artifacts := &place.Artifacts{Policy: policy, Store: store}
+	return &keeper{Config: Config{Outbound: policy, Settings: place.NewSettings(nil), Artifacts: artifacts}}
 }
 
 func TestATryOfAConnectionReachesNothingOfThisMachine(t *testing.T) {
@@ -27,7 +34,7 @@ func TestATryOfAConnectionReachesNothingOfThisMachine(t *testing.T) {
 		_, _ = w.Write([]byte("apiVersion: v1\nsecret: of this machine"))
 	}))
 	t.Cleanup(inside.Close)
-	v := keeperWith(&outward.Policy{Private: true})
+	v := keeperWith(t, &outward.Policy{Private: true})
 	for _, c := range []struct {
 		kind agentapi.SettingType
 		data map[string]string
@@ -65,7 +72,7 @@ func TestARedirectOfAHelmRepositoryDoesNotLeadToThisMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := keeperWith(&outward.Policy{Private: true, Allow: allow})
+	v := keeperWith(t, &outward.Policy{Private: true, Allow: allow})
 	data := map[string][]byte{"url": []byte(strings.Replace(front.URL, "127.0.0.1", "localhost", 1)), "type": []byte("helm")}
 	if message, err := v.try(t.Context(), agentapi.SettingRepository, data); err == nil || asked.Load() > 0 {
 		raw, _ := json.Marshal(message)
