@@ -20,11 +20,11 @@ func fieldsOf(t SettingType) settingFields {
 	access := []string{
 		"url", "type", "project", "insecure", "insecureIgnoreHostKey", "enableOCI", "insecureOCIForceHttp",
 		"forceHttpBasicAuth", "proxy", "noProxy",
-		"githubAppID", "githubAppInstallationID", "githubAppEnterpriseBaseUrl", "useAzureWorkloadIdentity",
+		"githubAppID", "githubAppInstallationID", "githubAppEnterpriseBaseUrl", "useAzureWorkloadIdentity", "workloadIdentity",
 	}
 	secrets := []string{
 		"username", "password", "bearerToken", "sshPrivateKey", "tlsClientCertData", "tlsClientCertKey", "githubAppPrivateKey",
-		"gcpServiceAccountKey",
+		"gcpServiceAccountKey", ".dockerconfigjson",
 	}
 	aims := []string{"url", "proxy", "githubAppEnterpriseBaseUrl"}
 	switch t {

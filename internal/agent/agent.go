@@ -43,6 +43,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/source/archive"
 	"github.com/slipway-gitops/slipway/internal/source/artifact"
 	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
+	"github.com/slipway-gitops/slipway/internal/source/registrylogin"
 	"github.com/slipway-gitops/slipway/internal/trace"
 	"github.com/slipway-gitops/slipway/internal/webhook"
 )
@@ -70,6 +71,8 @@ type Config struct {
 	// Outbound is what may be connected to where users choose the address; nil for all but this machine, the link and
 	// services of clouds.
 	Outbound *outward.Policy
+	// RegistryClouds are hosts of registries that belong to a cloud although their names do not show it.
+	RegistryClouds map[string]registrylogin.Cloud
 	// RepositorySize is how many MiB the mirror of one repository may have on disk, RepositoryMemory how many a process of git
 	// that reads it may take; 0 for the defaults of git.Options.
 	RepositorySize, RepositoryMemory int64
@@ -186,7 +189,11 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.sources.Artifacts = &place.Artifacts{Pool: a.artifacts, Store: archives, Policy: cfg.Outbound}
+	registries := &place.Registries{
+		Settings: a.settings, Store: archives, Outbound: cfg.Outbound, Log: cfg.Log,
+		Pod: registrylogin.NewPod(registrylogin.PodOptions{Outbound: cfg.Outbound, Registries: cfg.RegistryClouds}),
+	}
+	a.sources.Artifacts = &place.Artifacts{Pool: a.artifacts, Store: archives, Policy: cfg.Outbound, Registry: registries.Open}
 	guard := a.driver.Guard(false)
 	a.clusters = place.NewClusters(place.Options{
 		REST: cfg.REST, Settings: a.settings, Rules: a.projects.Rules, Installation: cfg.Installation, Outbound: cfg.Outbound, Shadow: cfg.Shadow,
@@ -417,6 +424,12 @@ func uncompared(app *v1alpha1.Application) bool {
 
 // pushed wakes the repositories that a webhook names. What it says is a hint: the repository itself is asked.
 func (a *Agent) pushed(e webhook.Event) {
+	if e.Kind == webhook.Registry {
+		a.metrics.pushed(string(e.Provider))
+		concerned := func(r artifact.Remote) bool { return e.ConcernsArtifact(r.URL(), "", e.Artifact.Tag) }
+		a.background.Go(func() { a.artifacts.Wake(a.ctx, concerned) })
+		return
+	}
 	if e.Kind != webhook.Push {
 		return
 	}

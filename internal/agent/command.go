@@ -27,6 +27,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/render"
 	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/outward"
+	"github.com/slipway-gitops/slipway/internal/source/registrylogin"
 	"github.com/slipway-gitops/slipway/internal/trace"
 )
 
@@ -39,6 +40,7 @@ type flags struct {
 	verbose    bool
 	link       linkFlags
 	outward    outward.Flags
+	clouds     map[string]string // of hosts of registries
 	cfg        Config
 }
 
@@ -91,6 +93,9 @@ The cluster that holds the Applications is found by --kubeconfig, then KUBECONFI
 		"`MiB` on disk that the mirror of one repository may have; a fetch that would bring more is ended")
 	fs.Int64Var(&f.cfg.RepositoryMemory, "repository-memory", git.DefaultMaxMemory>>20,
 		"`MiB` of memory that one process of git may take for what a repository sends; less than the limit of the container")
+	fs.StringToStringVar(&f.clouds, "registry-cloud", nil,
+		"`host=cloud` of registries that take the identity of the agent's pod, where the name of the host does not show it: "+
+			"registry.example.org=aws; the cloud is aws, gcp or azure")
 	fs.IntVar(&f.cfg.Workers, "workers", 0, "Applications that are reconciled at a time; 0: by the number of processors")
 	fs.IntVar(&f.cfg.Shards, "shards", 1,
 		"parts of the Applications that replicas share, each working on some; 1: one replica works on all, the others wait")
@@ -167,6 +172,9 @@ func (f *flags) run(ctx context.Context) error {
 	}
 	if f.cfg.Outbound, err = f.outward.Policy(); err != nil {
 		return err
+	}
+	if f.cfg.RegistryClouds, err = registrylogin.ParseClouds(f.clouds); err != nil {
+		return fmt.Errorf("--registry-cloud: %w", err)
 	}
 	if f.cfg.REST, err = connection(f.kubeconfig); err != nil {
 		return err

@@ -24,6 +24,7 @@ type story struct {
 	servers   map[string]*testenv.GitServer
 	repos     map[string]*repository
 	charts    *testenv.Charts
+	registry  *testenv.OCIServer
 	kept      map[string]string // reference -> object as remembered
 	neighbour *neighbour
 	plane     *serverProcess
@@ -75,6 +76,7 @@ func TestStories(t *testing.T) {
 			"agent":       cmdAgent,
 			"apply":       cmdApply,
 			"argocd":      cmdArgoCD,
+			"artifact":    cmdArtifact,
 			"bigfile":     cmdBigFile,
 			"branch":      cmdBranch,
 			"chart":       cmdChart,
@@ -94,6 +96,7 @@ func TestStories(t *testing.T) {
 			"manyobjects": cmdManyObjects,
 			"neighbour":   cmdNeighbour,
 			"push":        cmdPush,
+			"registry":    cmdRegistry,
 			"remember":    cmdRemember,
 			"secret":      cmdSecret,
 			"server":      cmdServer,

@@ -117,7 +117,7 @@ func (a *Artifacts) make(project string, src v1alpha1.ApplicationSource, access 
 	fields map[string][]byte, sameHost bool,
 ) (artifact.Remote, error) {
 	access.PassCredentials = src.Helm != nil && src.Helm.PassCredentials
-	if isOCI(src.RepoURL) || strings.TrimSpace(string(fields["enableOCI"])) == "true" {
+	if Registry(src.RepoURL, src.Chart, fields) {
 		if a.Registry == nil {
 			return nil, errors.New("charts and artifacts from OCI registries are not supported by this version: use a Helm repository, " +
 				"or vendor the chart in Git")

@@ -160,12 +160,12 @@ func (s *Settings) pick(project, url string) (best Secret, bestName string) {
 		switch owner := sec.Get("project"); {
 		case owner != "" && owner != project:
 			continue
-		case sec.kind == v1alpha1.SecretTypeRepository && webhook.SameRemote(sec.Get("url"), url):
+		case sec.kind == v1alpha1.SecretTypeRepository && (webhook.SameRemote(sec.Get("url"), url) || sameRegistry(sec.Get("url"), url)):
 			r = 2
 			if owner != "" {
 				r = 3
 			}
-		case sec.kind == v1alpha1.SecretTypeRepoCreds && sec.Get("url") != "" && below(url, sec.Get("url")):
+		case sec.kind == v1alpha1.SecretTypeRepoCreds && sec.Get("url") != "" && (below(url, sec.Get("url")) || belowRegistry(url, sec.Get("url"))):
 			r, n = 1, len(sec.Get("url"))
 		default:
 			continue

@@ -60,7 +60,8 @@ const besideOnly = " (only for an agent beside an Argo CD)"
 type repoFlags struct {
 	kind, project, proxy, appID, installation, enterprise string
 	username                                              string
-	lfs, insecure                                         bool
+	lfs, insecure, oci, plainHTTP                         bool
+	identity                                              string
 	files                                                 map[string]*string
 }
 
@@ -69,6 +70,10 @@ func (f *repoFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.project, "project", "", "`name` of its AppProject (default all)")
 	flags.StringVar(&f.proxy, "proxy", "", "`URL` of a proxy to reach it through")
 	flags.BoolVar(&f.lfs, "enable-lfs", false, "fetch files of Git LFS"+besideOnly)
+	flags.BoolVar(&f.oci, "enable-oci", false, "it is an OCI registry of Helm charts, whose address has no scheme")
+	flags.BoolVar(&f.plainHTTP, "insecure-oci-force-http", false, "reach the OCI registry without TLS")
+	flags.StringVar(&f.identity, "workload-identity", "",
+		"sign in to the OCI registry with the identity that the `cloud` gives to the agent's pod: aws, gcp or azure")
 	flags.BoolVar(&f.insecure, "insecure-skip-verify", false, "do not check its certificate or host key")
 	flags.StringVar(&f.username, "username", "", "`name` to sign in with; it is sealed with the password")
 	flags.StringVar(&f.appID, "github-app-id", "", "`id` of a GitHub App"+besideOnly)
@@ -79,6 +84,7 @@ func (f *repoFlags) addFlags(flags *pflag.FlagSet) {
 		"bearerToken":         flags.String("bearer-token-file", "", "`file` with a bearer token, - for standard input"),
 		"sshPrivateKey":       flags.String("ssh-key-file", "", "`file` with a private key for SSH, - for standard input"),
 		"tlsClientCertData":   flags.String("tls-cert-file", "", "PEM `file` with a client certificate"),
+		".dockerconfigjson":   flags.String("docker-config-file", "", "`file` with a configuration of Docker that has credentials of registries"),
 		"tlsClientCertKey":    flags.String("tls-key-file", "", "PEM `file` with its key"),
 		"githubAppPrivateKey": flags.String("github-app-key-file", "", "`file` with the private key of a GitHub App"+besideOnly),
 	}
@@ -96,7 +102,9 @@ func (f *repoFlags) read(c *change, url string, given func(string) bool) error {
 		"type": {"type", f.kind}, "project": {"project", f.project}, "proxy": {"proxy", f.proxy},
 		"enable-lfs":           {"enableLfs", strconv.FormatBool(f.lfs)},
 		"insecure-skip-verify": {"insecure", strconv.FormatBool(f.insecure)},
-		"github-app-id":        {"githubAppID", f.appID}, "github-app-installation-id": {"githubAppInstallationID", f.installation},
+		"enable-oci":           {"enableOCI", strconv.FormatBool(f.oci)}, "workload-identity": {"workloadIdentity", f.identity},
+		"insecure-oci-force-http": {"insecureOCIForceHttp", strconv.FormatBool(f.plainHTTP)},
+		"github-app-id":           {"githubAppID", f.appID}, "github-app-installation-id": {"githubAppInstallationID", f.installation},
 		"github-app-enterprise-base-url": {"githubAppEnterpriseBaseUrl", f.enterprise},
 	} {
 		if given(flag) {

@@ -37,6 +37,8 @@ const (
 // Options configure a Remote.
 type Options struct {
 	Address Address
+	// Version is the tag or the digest that the address has; "" for none.
+	Version string
 	// Chart says that a Helm chart is expected: its version is the revision then, in place of the digest.
 	Chart bool
 	// Access is how the registry is reached and signed in to. Keeper, where it is not nil, has the secrets instead; Access.Identity
@@ -101,7 +103,7 @@ func Open(o Options) (*Remote, error) {
 	}
 	return &Remote{
 		opts: o, registry: reg, store: o.Store, log: o.Log, heads: map[string]head{}, saved: map[artifact.Revision]artifact.Found{},
-		scope: fmt.Sprintf("%s %s %t %s", o.Address, kind, o.PlainHTTP, o.Access.Scope()),
+		scope: fmt.Sprintf("%s@%s %s %t %s", o.Address, o.Version, kind, o.PlainHTTP, o.Access.Scope()),
 	}, nil
 }
 
@@ -115,6 +117,13 @@ func (r *Remote) Scope() string { return r.scope }
 // then the best of all tags is chosen.
 func (r *Remote) Find(ctx context.Context, rev artifact.Revision, since time.Time) (artifact.Found, error) {
 	version := strings.TrimSpace(rev.Version)
+	if named := r.opts.Version; named != "" {
+		if version != "" && version != named {
+			return artifact.Found{}, fmt.Errorf("%w: the address names %s and targetRevision %q: leave one of them out", artifact.ErrNoVersion, named,
+				legible.Line(version, 80))
+		}
+		version = named
+	}
 	if artifact.Pinned(version) {
 		if !IsDigest(version) {
 			return artifact.Found{}, fmt.Errorf("%w: %q is no whole digest: write sha256: and 64 digits", artifact.ErrNoVersion,

@@ -35,6 +35,22 @@ func ParseCloud(name string) (Cloud, error) {
 	return "", fmt.Errorf("the cloud %.20q is not known: it is aws, gcp or azure", name)
 }
 
+// ParseClouds reads the clouds of hosts.
+func ParseClouds(names map[string]string) (map[string]Cloud, error) {
+	out := map[string]Cloud{}
+	for host, name := range names {
+		cloud, err := ParseCloud(name)
+		if err != nil {
+			return nil, err
+		}
+		if strings.ContainsAny(host, "/@?# ") || host == "" {
+			return nil, fmt.Errorf("%.80q is no host: write registry.example.org=aws", host)
+		}
+		out[strings.ToLower(host)] = cloud
+	}
+	return out, nil
+}
+
 const (
 	maxIdentity  = 64 << 10 // bytes of a file with a token, and of an answer of a cloud
 	renewBefore  = 10 * time.Minute

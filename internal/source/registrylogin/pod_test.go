@@ -223,6 +223,19 @@ func TestOnlyRegistriesOfACloudGetWhatItGives(t *testing.T) {
 	}
 }
 
+func TestCloudsOfHostsAreReadFromFlags(t *testing.T) {
+	t.Parallel()
+	got, err := ParseClouds(map[string]string{"Registry.example.org": "aws", "r.example.org:5000": "GCP"})
+	if err != nil || got["registry.example.org"] != AWS || got["r.example.org:5000"] != GCP {
+		t.Errorf("%v, %v", got, err)
+	}
+	for host, cloud := range map[string]string{"a": "moon", "https://a": "aws", "": "aws", "ann@a": "aws"} {
+		if _, err := ParseClouds(map[string]string{host: cloud}); err == nil {
+			t.Errorf("%s=%s is read", host, cloud)
+		}
+	}
+}
+
 func TestAPodWithoutAnIdentitySaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	for cloud, c := range map[Cloud]struct{ host, want string }{
