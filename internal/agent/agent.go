@@ -110,6 +110,7 @@ type grounds struct {
 	git         *git.Client
 	pool        *gitsource.Pool
 	artifacts   *artifact.Pool
+	registries  *place.Registries
 	renderer    *memo.Memo
 	children    *worker.Renderer
 }
@@ -189,11 +190,11 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	registries := &place.Registries{
+	a.registries = &place.Registries{
 		Settings: a.settings, Store: archives, Outbound: cfg.Outbound, Log: cfg.Log,
 		Pod: registrylogin.NewPod(registrylogin.PodOptions{Outbound: cfg.Outbound, Registries: cfg.RegistryClouds}),
 	}
-	a.sources.Artifacts = &place.Artifacts{Pool: a.artifacts, Store: archives, Policy: cfg.Outbound, Registry: registries.Open}
+	a.sources.Artifacts = &place.Artifacts{Pool: a.artifacts, Store: archives, Policy: cfg.Outbound, Registry: a.registries.Open}
 	guard := a.driver.Guard(false)
 	a.clusters = place.NewClusters(place.Options{
 		REST: cfg.REST, Settings: a.settings, Rules: a.projects.Rules, Installation: cfg.Installation, Outbound: cfg.Outbound, Shadow: cfg.Shadow,

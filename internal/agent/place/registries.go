@@ -1,6 +1,7 @@
 package place
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -52,6 +53,9 @@ func (r *Registries) Open(of Registered) (artifact.Remote, error) { return r.ope
 
 // open makes a remote of its own type.
 func (r *Registries) open(of Registered) (*oci.Remote, error) {
+	if r == nil {
+		return nil, errors.New("OCI registries are not read here: use a Helm repository, or vendor the chart in Git")
+	}
 	address, version, err := oci.ParseAddress(of.Address)
 	if err != nil {
 		return nil, err
@@ -71,6 +75,32 @@ func (r *Registries) open(of Registered) (*oci.Remote, error) {
 	}
 	return oci.Open(o)
 }
+
+// Try asks a registry whether it accepts how it is reached, and returns how many tags the repository has; -1 where its setting is for
+// charts below it.
+func (r *Registries) Try(ctx context.Context, of Registered) (tags int, err error) {
+	remote, err := r.open(of)
+	if err != nil {
+		return 0, err
+	}
+	if strings.TrimSpace(string(of.Fields[fieldOCI])) == "true" || remote.Root() {
+		return -1, remote.Ping(ctx)
+	}
+	found, err := remote.Releases(ctx, "", maxVersions)
+	return len(found.Versions), err
+}
+
+// Versions lists the tags of an artifact or the versions of a chart, the highest first.
+func (r *Registries) Versions(ctx context.Context, of Registered) (artifact.Releases, error) {
+	remote, err := r.open(of)
+	if err != nil {
+		return artifact.Releases{}, err
+	}
+	return remote.Releases(ctx, of.Chart, maxVersions)
+}
+
+// maxVersions bounds the versions that are listed of one artifact.
+const maxVersions = 100_000
 
 // keeper has the secrets of a setting, and its identity; none where user name, password and token of the access are all.
 func (r *Registries) keeper(of Registered, field func(string) string) (registrylogin.Keeper, string, error) {

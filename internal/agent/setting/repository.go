@@ -115,11 +115,7 @@ func (v *browser) repositoryRefs(ctx context.Context, cmd agentapi.Command, req 
 	}
 	switch kind {
 	case repositoryOCI:
-		if !v.Artifacts.Registries() {
-			return nil, command.Refuse(agentapi.CodeUnsupported,
-				"%s: what an OCI registry has cannot be listed by this version: write chart and version by hand", req.RepoURL)
-		}
-		return v.charts(ctx, req, data)
+		return v.registryRefs(ctx, req)
 	case repositoryHelm:
 		return v.charts(ctx, req, data)
 	}
@@ -199,8 +195,8 @@ func (v *browser) repositoryPaths(ctx context.Context, cmd agentapi.Command, req
 	if err != nil {
 		return nil, err
 	}
-	if kind != repositoryGit {
-		return nil, command.Refuse(agentapi.CodeUnsupported, "%s has charts, and no paths: only Git repositories can be browsed", req.RepoURL)
+	if kind != repositoryGit && !strings.HasPrefix(req.RepoURL, "oci://") {
+		return nil, command.Refuse(agentapi.CodeUnsupported, "%s has charts, and no paths: only Git repositories and artifacts can be browsed", req.RepoURL)
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()

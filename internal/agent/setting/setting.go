@@ -44,8 +44,10 @@ type Config struct {
 	Git       *git.Client
 	Artifacts *place.Artifacts
 	Outbound  *outward.Policy
-	Keys      func() []link.SealKey // that open what is sealed to the agent, the newest first
-	Now       func() time.Time
+	// Registries opens what OCI registries have.
+	Registries *place.Registries
+	Keys       func() []link.SealKey // that open what is sealed to the agent, the newest first
+	Now        func() time.Time
 	// ReadBy is the engine that reads settings. Beside an Argo CD, repositories and clusters are found by their address,
 	// whatever project they are of.
 	ReadBy agentapi.Engine

@@ -33,9 +33,9 @@ func (v *keeper) try(ctx context.Context, t agentapi.SettingType, data map[strin
 		message, err = v.tryCluster(ctx, data)
 	case t == agentapi.SettingRepoCreds:
 		return "", nil // there is no repository to try it on
-	case v.ofRegistry(data) && !v.Artifacts.Registries():
-		return "", command.Refuse(agentapi.CodeUnsupported, "repositories in OCI registries cannot be tried by this version: leave the test out")
-	case v.ofRegistry(data), string(data["type"]) == "helm":
+	case v.ofRegistry(data):
+		message, err = v.tryRegistry(ctx, data)
+	case string(data["type"]) == "helm":
 		message, err = v.tryArtifacts(ctx, data)
 	default:
 		message, err = v.tryGit(ctx, data)

@@ -301,7 +301,8 @@ func openRegistry(a Address, access web.Access, plain bool, policy *outward.Poli
 func (r *registry) ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
-	resp, err := r.ask(ctx, http.MethodGet, r.home.JoinPath("v2", "/"), nil)
+	whole := &registry{home: r.home, session: r.session} // without a scope: charts below it may have rights of their own
+	resp, err := whole.ask(ctx, http.MethodGet, r.home.JoinPath("/v2", "/"), nil)
 	if err != nil {
 		return err
 	}

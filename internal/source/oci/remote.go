@@ -376,11 +376,8 @@ func (r *Remote) Releases(ctx context.Context, _ string, most int) (artifact.Rel
 	return out, nil
 }
 
+// Root reports whether the address names the registry as a whole.
+func (r *Remote) Root() bool { return r.opts.Address.Path == "" }
+
 // Ping asks the registry whether it is one, and whether it accepts the credential.
-func (r *Remote) Ping(ctx context.Context) error {
-	if r.opts.Address.Path != "" {
-		_, err := r.tags(ctx, time.Time{})
-		return err
-	}
-	return r.registry.ping(ctx)
-}
+func (r *Remote) Ping(ctx context.Context) error { return r.registry.ping(ctx) }
