@@ -73,11 +73,17 @@ func (t SettingType) Wide() bool { return fieldsOf(t).wide }
 func (t SettingType) Aims() []string { return fieldsOf(t).aims }
 
 // Unused says why an engine makes nothing of a value of a setting's field, and what to do instead; "" where it uses the value.
-// Every field is of use to an Argo CD, whose settings these are. Of certain fields it is the value that decides: "false" asks for
+// Nearly every field is of use to an Argo CD, whose settings these are. Of certain fields it is the value that decides: "false" asks for
 // nothing.
 func (e Engine) Unused(t SettingType, field, value string) string {
 	value = strings.TrimSpace(value)
-	if e.Known() == EngineArgoCD || value == "" || value == "false" {
+	if value == "" || value == "false" {
+		return ""
+	}
+	if e.Known() == EngineArgoCD {
+		if field == "workloadIdentity" || field == ".dockerconfigjson" {
+			return "Argo CD does not know it: set user name and password"
+		}
 		return ""
 	}
 	if t == SettingGPGKey {
@@ -90,12 +96,9 @@ func (e Engine) Unused(t SettingType, field, value string) string {
 		return ""
 	}
 	switch {
-	case field == "type" && value != "git" && value != "helm", field == "url" &&
-		strings.HasPrefix(value, "oci://"), field == "enableOCI", field == "insecureOCIForceHttp":
-		return "the agent's own engine reads Git and Helm repositories, and no OCI registries yet: publish the chart in a Helm repository"
 	case field == "enableLfs":
 		return "the agent's own engine fetches no files of Git LFS yet: keep manifests out of LFS"
-	case strings.HasPrefix(field, "githubApp"), field == "gcpServiceAccountKey", field == "useAzureWorkloadIdentity":
+	case strings.HasPrefix(field, "githubApp"), field == "gcpServiceAccountKey":
 		return "the agent's own engine cannot sign in with it yet: use a token or an SSH key"
 	}
 	return ""

@@ -31,7 +31,7 @@ func TestAFieldOfASettingIsEitherJudgedOrSecret(t *testing.T) {
 				t.Errorf("%s of a %s can be sealed, and something is decided by it", field, kind)
 			}
 			for _, other := range []string{strings.ToUpper(field), strings.ToUpper(field[:1]) + field[1:], field + " ", field + "\x00"} {
-				if kind.Open(other) || kind.Secret(other) {
+				if other != field && (kind.Open(other) || kind.Secret(other)) {
 					t.Errorf("%q is taken for a field of a %s", other, kind)
 				}
 			}
@@ -77,7 +77,8 @@ func TestAnArgoCDUsesEveryFieldAndTheOwnEngineSaysWhichItDoesNot(t *testing.T) {
 	unused := map[string]bool{}
 	for _, kind := range agentapi.SettingTypes() {
 		for _, field := range slices.Concat(kind.OpenFields(), kind.SecretFields()) {
-			if why := agentapi.EngineArgoCD.Unused(kind, field, "true"); why != "" {
+			ours := field == "workloadIdentity" || field == ".dockerconfigjson"
+			if why := agentapi.EngineArgoCD.Unused(kind, field, "true"); (why != "") != ours {
 				t.Errorf("an Argo CD does not use %s of a %s: %s", field, kind, why)
 			}
 			if why := agentapi.EngineSlipway.Unused(kind, field, "true"); why != "" {
@@ -93,8 +94,8 @@ func TestAnArgoCDUsesEveryFieldAndTheOwnEngineSaysWhichItDoesNot(t *testing.T) {
 	want := map[string]bool{"gpgkey keyData": true, "cluster shard": true}
 	for _, kind := range []agentapi.SettingType{agentapi.SettingRepository, agentapi.SettingRepoCreds} {
 		for _, field := range []string{
-			"type", "enableOCI", "insecureOCIForceHttp", "enableLfs", "githubAppID", "githubAppInstallationID", "githubAppEnterpriseBaseUrl", "githubAppPrivateKey",
-			"gcpServiceAccountKey", "useAzureWorkloadIdentity",
+			"enableLfs", "githubAppID", "githubAppInstallationID", "githubAppEnterpriseBaseUrl", "githubAppPrivateKey",
+			"gcpServiceAccountKey",
 		} {
 			want[string(kind)+" "+field] = true
 		}
@@ -102,7 +103,9 @@ func TestAnArgoCDUsesEveryFieldAndTheOwnEngineSaysWhichItDoesNot(t *testing.T) {
 	if d := cmp.Diff(want, unused); d != "" {
 		t.Errorf("fields without effect (-want +got):\n%s", d)
 	}
-	if agentapi.EngineSlipway.Unused(agentapi.SettingRepository, "type", "git") != "" || agentapi.Engine("").Unused(agentapi.SettingRepository, "url", "oci://h/x") == "" {
-		t.Error("Git is refused, or a registry is not")
+	for _, kind := range []string{"git", "helm", "oci"} {
+		if why := agentapi.Engine("").Unused(agentapi.SettingRepository, "type", kind); why != "" {
+			t.Errorf("%s is refused: %s", kind, why)
+		}
 	}
 }

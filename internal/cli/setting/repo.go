@@ -66,7 +66,7 @@ type repoFlags struct {
 }
 
 func (f *repoFlags) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&f.kind, "type", "git", "`git|helm|oci`; helm and oci"+besideOnly)
+	flags.StringVar(&f.kind, "type", "git", "`git|helm|oci`")
 	flags.StringVar(&f.project, "project", "", "`name` of its AppProject (default all)")
 	flags.StringVar(&f.proxy, "proxy", "", "`URL` of a proxy to reach it through")
 	flags.BoolVar(&f.lfs, "enable-lfs", false, "fetch files of Git LFS"+besideOnly)
