@@ -89,7 +89,7 @@ describe("wrong", () => {
 describe("what has no effect at Slipway's own engine", () => {
   const offered = (kind: typeof repositories, values: Record<string, string>, beside: boolean) =>
     shownFields(kind, values, beside).flatMap((f) => f.choices?.map(([value]) => `${f.name}=${value}`) ?? [f.name]);
-  const idle = ["type=helm", "type=oci", "_auth=app", "enableLfs"];
+  const idle = ["type=helm", "_auth=app", "enableLfs"];
   it("is offered where an Argo CD uses it", () => {
     const all = [...offered(repositories, {}, true), ...offered(clusters, {}, true)];
     expect(all).toEqual(expect.arrayContaining(idle));

@@ -56,6 +56,7 @@ const method = (value: string) => (values: Record<string, string>) => values[aut
 // auth is a choice of the form, not a field of the setting.
 export const auth = "_auth";
 
+const oci = (values: Record<string, string>) => values.type === "oci";
 const git = (values: Record<string, string>) => (values.type ?? "git") === "git";
 
 const repository: SettingField[] = [
@@ -66,7 +67,7 @@ const repository: SettingField[] = [
     choices: [
       ["git", "Git"],
       ["helm", "Helm repository", true],
-      ["oci", "OCI registry", true],
+      ["oci", "OCI registry"],
     ],
   },
 ];
@@ -109,6 +110,7 @@ const credentials: SettingField[] = [
   { name: "tlsClientCertKey", label: "Key of the certificate (PEM)", secret: true, lines: true, when: method("tls") },
   { name: "proxy", label: "Proxy", hint: "Proxy URL" },
   { name: "insecure", label: "Do not check its certificate or host key", flag: true },
+  { name: "insecureOCIForceHttp", label: "Connect without TLS", flag: true, when: oci },
   { name: "enableLfs", label: "Fetch files of Git LFS", flag: true, beside: true, when: git },
 ];
 
