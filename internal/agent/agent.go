@@ -190,11 +190,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.registries = &place.Registries{
-		Settings: a.settings, Store: archives, Outbound: cfg.Outbound, Log: cfg.Log,
-		Pod: registrylogin.NewPod(registrylogin.PodOptions{Outbound: cfg.Outbound, Registries: cfg.RegistryClouds}),
-	}
-	a.sources.Artifacts = &place.Artifacts{Pool: a.artifacts, Store: archives, Policy: cfg.Outbound, Registry: a.registries.Open}
+	a.readRegistries(archives)
 	guard := a.driver.Guard(false)
 	a.clusters = place.NewClusters(place.Options{
 		REST: cfg.REST, Settings: a.settings, Rules: a.projects.Rules, Installation: cfg.Installation, Outbound: cfg.Outbound, Shadow: cfg.Shadow,
@@ -426,9 +422,7 @@ func uncompared(app *v1alpha1.Application) bool {
 // pushed wakes the repositories that a webhook names. What it says is a hint: the repository itself is asked.
 func (a *Agent) pushed(e webhook.Event) {
 	if e.Kind == webhook.Registry {
-		a.metrics.pushed(string(e.Provider))
-		concerned := func(r artifact.Remote) bool { return e.ConcernsArtifact(r.URL(), "", e.Artifact.Tag) }
-		a.background.Go(func() { a.artifacts.Wake(a.ctx, concerned) })
+		a.published(e)
 		return
 	}
 	if e.Kind != webhook.Push {

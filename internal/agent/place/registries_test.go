@@ -133,9 +133,13 @@ func TestAddressesOfRegistriesAreToldFromThoseOfGit(t *testing.T) {
 		address, template string
 		want              bool
 	}{
-		{"oci://ghcr.io/team/app", "oci://ghcr.io/team", true}, {"ghcr.io/team", "oci://GHCR.io/team/", true}, {"oci://ghcr.io/team/app", "ghcr.io", true},
-		{"oci://ghcr.io/teamwork/app", "oci://ghcr.io/team", false}, {"oci://ghcr.io.evil.example/team", "oci://ghcr.io", false},
-		{"oci://ghcr.io:8443/team", "oci://ghcr.io", false}, {"https://ghcr.io/team", "oci://ghcr.io/team", false},
+		{"oci://ghcr.io/team/app", "oci://ghcr.io/team", true},
+		{"ghcr.io/team", "oci://GHCR.io/team/", true},
+		{"oci://ghcr.io/team/app", "ghcr.io", true},
+		{"oci://ghcr.io/teamwork/app", "oci://ghcr.io/team", false},
+		{"oci://ghcr.io.evil.example/team", "oci://ghcr.io", false},
+		{"oci://ghcr.io:8443/team", "oci://ghcr.io", false},
+		{"https://ghcr.io/team", "oci://ghcr.io/team", false},
 	} {
 		if got := belowRegistry(c.address, c.template); got != c.want {
 			t.Errorf("%s below %s: %t", c.address, c.template, got)

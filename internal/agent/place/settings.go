@@ -165,7 +165,8 @@ func (s *Settings) pick(project, url string) (best Secret, bestName string) {
 			if owner != "" {
 				r = 3
 			}
-		case sec.kind == v1alpha1.SecretTypeRepoCreds && sec.Get("url") != "" && (below(url, sec.Get("url")) || belowRegistry(url, sec.Get("url"))):
+		case sec.kind == v1alpha1.SecretTypeRepoCreds && sec.Get("url") != "" &&
+			(below(url, sec.Get("url")) || belowRegistry(url, sec.Get("url"))):
 			r, n = 1, len(sec.Get("url"))
 		default:
 			continue

@@ -196,7 +196,8 @@ func (v *browser) repositoryPaths(ctx context.Context, cmd agentapi.Command, req
 		return nil, err
 	}
 	if kind != repositoryGit && !strings.HasPrefix(req.RepoURL, "oci://") {
-		return nil, command.Refuse(agentapi.CodeUnsupported, "%s has charts, and no paths: only Git repositories and artifacts can be browsed", req.RepoURL)
+		return nil, command.Refuse(agentapi.CodeUnsupported,
+			"%s has charts, and no paths: only Git repositories and artifacts can be browsed", req.RepoURL)
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()

@@ -119,8 +119,8 @@ func (r *Remote) Find(ctx context.Context, rev artifact.Revision, since time.Tim
 	version := strings.TrimSpace(rev.Version)
 	if named := r.opts.Version; named != "" {
 		if version != "" && version != named {
-			return artifact.Found{}, fmt.Errorf("%w: the address names %s and targetRevision %q: leave one of them out", artifact.ErrNoVersion, named,
-				legible.Line(version, 80))
+			return artifact.Found{}, fmt.Errorf("%w: the address names %s and targetRevision %q: leave one of them out",
+				artifact.ErrNoVersion, named, legible.Line(version, 80))
 		}
 		version = named
 	}
