@@ -190,7 +190,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.readRegistries(archives)
+	readRegistries(a, archives)
 	guard := a.driver.Guard(false)
 	a.clusters = place.NewClusters(place.Options{
 		REST: cfg.REST, Settings: a.settings, Rules: a.projects.Rules, Installation: cfg.Installation, Outbound: cfg.Outbound, Shadow: cfg.Shadow,
@@ -422,7 +422,7 @@ func uncompared(app *v1alpha1.Application) bool {
 // pushed wakes the repositories that a webhook names. What it says is a hint: the repository itself is asked.
 func (a *Agent) pushed(e webhook.Event) {
 	if e.Kind == webhook.Registry {
-		a.published(e)
+		published(a, e)
 		return
 	}
 	if e.Kind != webhook.Push {

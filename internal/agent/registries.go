@@ -9,7 +9,7 @@ import (
 )
 
 // readRegistries makes what reads charts and artifacts, which a store keeps.
-func (a *Agent) readRegistries(archives *archive.Store) {
+func readRegistries(a *Agent, archives *archive.Store) {
 	cfg := &a.cfg
 	a.registries = &place.Registries{
 		Settings: a.settings, Store: archives, Outbound: cfg.Outbound, Log: cfg.Log,
@@ -19,7 +19,7 @@ func (a *Agent) readRegistries(archives *archive.Store) {
 }
 
 // published wakes what follows an artifact that a registry reports.
-func (a *Agent) published(e webhook.Event) {
+func published(a *Agent, e webhook.Event) {
 	a.metrics.pushed(string(e.Provider))
 	concerned := func(r artifact.Remote) bool { return e.ConcernsArtifact(r.URL(), "", e.Artifact.Tag) }
 	a.background.Go(func() { a.artifacts.Wake(a.ctx, concerned) })
