@@ -209,7 +209,8 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	}
 	a.renderer, a.children = renderer, children
 	a.engine = &engine.Engine{
-		Sources: a.sources, Renderer: veiled{renderer, hidden}, Clusters: a.clusters, Projects: a.projects, Namespace: cfg.Namespace,
+		Sources: a.sources, Needs: a.sources, Settings: a.settings.Rendering, Renderer: veiled{renderer, hidden}, Clusters: a.clusters,
+		Projects: a.projects, Namespace: cfg.Namespace,
 		Now: time.Now, Ran: clock.Ran,
 		TimeLimit: a.settings.TimeLimit, Differences: a.differences.Get, Budget: &cfg.Budget,
 		Shadow: cfg.Shadow,

@@ -171,7 +171,8 @@ func agentRooms() map[string][]string {
 		"internal/agent/status": {api, source, object, live, "internal/engine", "internal/engine/decide", "internal/engine/mark"},
 		"internal/agent/place": {
 			api, source, source + "/...", object, diff, live, health, "internal/engine", "internal/engine/apply", "internal/project", "internal/git", "internal/webhook",
-			"internal/outward", "internal/agent/registry", "internal/agent/link", "internal/sops", "internal/agent/credential",
+			"internal/outward", "internal/agent/registry", "internal/agent/link", "internal/sops", "internal/agent/credential", "internal/engine/supply",
+			"internal/engine/render", "internal/engine/render/need",
 		},
 		"internal/agent/credential": {},
 		"internal/agent": {

@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
+	"github.com/slipway-gitops/slipway/internal/engine/render/need"
 	"github.com/slipway-gitops/slipway/internal/project"
 	"github.com/slipway-gitops/slipway/internal/source"
 	"github.com/slipway-gitops/slipway/internal/testenv"
@@ -126,6 +127,8 @@ func (b *bed) Render(_ context.Context, req render.Request, _ string) (render.Re
 	}
 	return out, false, nil
 }
+
+func (b *bed) Needs(render.Request, string) ([]need.Need, error) { return nil, nil }
 
 func (b *bed) Identify(req render.Request, _ string) (uint64, bool) {
 	h := fnv.New64a()

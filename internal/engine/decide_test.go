@@ -77,7 +77,7 @@ func TestAnOperationCanNameOtherSourcesAndRevisions(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			before := append([]v1alpha1.ApplicationSource{}, test.sources...)
-			if d := cmp.Diff(test.want, overrideSources(test.sources, &test.op)); d != "" {
+			if d := cmp.Diff(test.want, decide.OverrideSources(test.sources, &test.op)); d != "" {
 				t.Errorf("sources (-want +got):\n%s", d)
 			}
 			if d := cmp.Diff(before, test.sources); d != "" {

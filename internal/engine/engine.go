@@ -13,13 +13,15 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
+	"github.com/slipway-gitops/slipway/internal/engine/render/need"
+	"github.com/slipway-gitops/slipway/internal/engine/supply"
 	"github.com/slipway-gitops/slipway/internal/project"
-	"github.com/slipway-gitops/slipway/internal/source"
 )
 
 // Engine reconciles Applications. It is safe for concurrent use, one Reconcile per Application at a time.
 type Engine struct {
 	Sources   Sources
+	Needs     supply.Needs // nil: what a source needs from elsewhere is not fetched
 	Renderer  Renderer
 	Clusters  Clusters
 	Projects  Projects
@@ -33,6 +35,8 @@ type Engine struct {
 	TimeLimit func() time.Duration
 	// Exists reports whether an Application of that instance name exists: its objects are not taken over.
 	Exists func(instance string) bool
+	// Settings are what argocd-cm says about rendering; nil stands for the defaults.
+	Settings func() render.Settings
 	// Namesake says which Application of another installation marks its objects as this one does, so that it is not known
 	// whose an object is; "" for none. nil: there are none.
 	Namesake func(context.Context, *v1alpha1.Application) (string, error)
@@ -47,23 +51,17 @@ type Engine struct {
 }
 
 // Sources turns a source into its tree.
-type Sources interface {
-	// Fetch resolves targetRevision and returns the tree at it. What was
-	// learned from the repository before since is ignored; a zero since takes what is known.
-	Fetch(ctx context.Context, project string, src v1alpha1.ApplicationSource, since time.Time) (Fetched, error)
-}
+type Sources = supply.Sources
 
 // Fetched is a source at a resolved revision.
-type Fetched struct {
-	Tree    source.Tree
-	Scope   string                          // users who may see it: repository and credential; results are cached per scope
-	Notices []v1alpha1.ApplicationCondition // what users of the Application should know of a source that works
-}
+type Fetched = supply.Fetched
 
 // Renderer renders sources, and remembers results by what they were made of.
 type Renderer interface {
 	// Render returns the objects of a source, and whether they were remembered.
 	Render(ctx context.Context, req render.Request, scope string) (render.Result, bool, error)
+	// Needs lists what a source needs besides its own tree, as need.Find does.
+	Needs(req render.Request, scope string) ([]need.Need, error)
 	// Identify returns a number that is equal for equal inputs, if their result is remembered. It renders nothing.
 	Identify(req render.Request, scope string) (uint64, bool)
 	// Forget drops what is remembered for the inputs.

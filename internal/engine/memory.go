@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/engine/supply"
 )
 
 // memory is what the engine keeps of an Application between two turns. Its turns change it, one after the other, each on a copy
@@ -13,8 +14,9 @@ type memory struct {
 	foreseen map[object.Key]foresight // by an engine that only looks on
 	unmarked map[object.Key]unmarked  // what is as wanted and has no mark
 
-	target   apply.Target // of the last turn
-	underway *underway    // the operation that has begun and is not over
+	needed   supply.Record // of the last rendering
+	target   apply.Target  // of the last turn
+	underway *underway     // the operation that has begun and is not over
 
 	accounted bool                // an operation of this process was reported
 	removed   []object.Key        // by a deletion

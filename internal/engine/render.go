@@ -77,6 +77,7 @@ type content struct {
 // hashes are remembered.
 func (in *inputs) render(ctx context.Context) (*rendering, error) {
 	defer in.lap(StageRender)
+	defer func() { in.notices.warn(v1alpha1.ConditionSourceWarning, in.kept.needed.Moved) }()
 	requests, err := in.requests(ctx)
 	if err != nil {
 		return nil, at(StageRender, err)
@@ -112,7 +113,8 @@ func (r *rendering) remember() {
 		}
 	}
 	k := r.kept
-	r.kept = memory{wanted: r.want, target: k.target, underway: k.underway, accounted: k.accounted, removed: k.removed}
+	needed := r.order.Record(r.Revisions)
+	r.kept = memory{wanted: r.want, needed: needed, target: k.target, underway: k.underway, accounted: k.accounted, removed: k.removed}
 }
 
 // requests describes the rendering of every source that has something to render.

@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/mark"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/engine/supply"
 	"github.com/slipway-gitops/slipway/internal/source"
 )
 
@@ -24,9 +25,10 @@ type inputs struct {
 
 	ignore  *ignoring
 	target  apply.Target
-	fetched []Fetched // one for each source
-	pinned  []string  // revisions that an operation under way goes on with
-	notices notes     // what was found before anything was compared
+	fetched []Fetched     // one for each source
+	order   *supply.Order // what they need besides
+	pinned  []string      // revisions that an operation under way goes on with
+	notices notes         // what was found before anything was compared
 }
 
 // specify reads what the Application and its operation ask for. Nothing is looked up yet.
@@ -39,7 +41,7 @@ func (t *turn) specify() *inputs {
 		in.pinSources()
 	}
 	if op != nil && op.Sync != nil {
-		in.Sources = overrideSources(in.Sources, op.Sync)
+		in.Sources = decide.OverrideSources(in.Sources, op.Sync)
 	}
 	in.pinned, in.ignore = in.pin(), in.ignoring()
 	return in
@@ -49,6 +51,10 @@ func (t *turn) specify() *inputs {
 func (in *inputs) resolve(ctx context.Context) error {
 	if err := in.permit(); err != nil {
 		return at(StagePermit, err)
+	}
+	in.order = &supply.Order{
+		Needs: in.engine.Needs, Find: in.engine.Renderer.Needs, App: in.app, Permits: in.rules.PermitsSource,
+		Since: in.req.Since, Sealed: in.req.Sealed, Had: in.kept.needed, Held: len(in.pinned) > 0,
 	}
 	return at(StageFetch, in.fetch(ctx))
 }
@@ -87,25 +93,6 @@ func hookRunning(res *v1alpha1.SyncOperationResult) bool {
 	return slices.ContainsFunc(res.Resources, func(r v1alpha1.ResourceResult) bool {
 		return r.HookType != "" && r.HookPhase == v1alpha1.OperationRunning
 	})
-}
-
-func overrideSources(sources []v1alpha1.ApplicationSource, op *v1alpha1.SyncOperation) []v1alpha1.ApplicationSource {
-	switch {
-	case len(op.Sources) > 0:
-		sources = op.Sources
-	case op.Source != nil:
-		sources = []v1alpha1.ApplicationSource{*op.Source}
-	}
-	out := slices.Clone(sources)
-	for i := range out {
-		if i < len(op.Revisions) && op.Revisions[i] != "" {
-			out[i].TargetRevision = op.Revisions[i]
-		}
-	}
-	if len(out) == 1 && op.Revision != "" {
-		out[0].TargetRevision = op.Revision
-	}
-	return out
 }
 
 func (in *inputs) fetch(ctx context.Context) (err error) {
@@ -161,20 +148,6 @@ func (t *turn) fetchAll(ctx context.Context, sources []v1alpha1.ApplicationSourc
 	return revisions, fetched, nil
 }
 
-// refsOf finds the trees that sources refer to by name.
-func refsOf(sources []v1alpha1.ApplicationSource, fetched []Fetched) map[string]source.Tree {
-	if len(sources) < 2 {
-		return nil
-	}
-	refs := map[string]source.Tree{}
-	for i, src := range sources {
-		if src.Ref != "" {
-			refs[src.Ref] = fetched[i].Tree
-		}
-	}
-	return refs
-}
-
 // unsupported names the fields of the Application that nothing here acts on yet, known or not. They are kept.
 func (in *inputs) unsupported(w *wanted) []string {
 	names := append([]string{}, in.req.Unknown...)
@@ -189,11 +162,6 @@ func (in *inputs) unsupported(w *wanted) []string {
 	}
 	for _, option := range object.AppOptions(decide.Options(in.app)).Unknown {
 		names = append(names, "sync option "+option)
-	}
-	for i, src := range spec.EffectiveSources() {
-		if k := src.Kustomize; k != nil && (k.KubeVersion != "" || len(k.APIVersions) > 0) {
-			names = append(names, fmt.Sprintf("kubeVersion and apiVersions of kustomize in source %d", i+1))
-		}
 	}
 	if w != nil {
 		names = append(names, w.options[:min(len(w.options), 5)]...)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
+	"github.com/slipway-gitops/slipway/internal/engine/supply"
 )
 
 // unpin looks whether Git has moved past what is in quarantine. Until it has, the sources are those of the pin.
@@ -90,20 +92,36 @@ func (in *inputs) digest(ctx context.Context, sources []v1alpha1.ApplicationSour
 	return strconv.FormatUint(h.Sum64(), 16), nil
 }
 
-// requestsFor describes the rendering of sources.
+// gathered says what stopped a turn that lacks something from elsewhere.
+func gathered(err error) error {
+	var forbidden *supply.ForbiddenError
+	if errors.As(err, &forbidden) {
+		return at(StagePermit, &ProjectError{err})
+	}
+	return at(StageFetch, err)
+}
+
+// requestsFor describes the rendering of sources, and fetches what they need besides.
 func (in *inputs) requestsFor(ctx context.Context, sources []v1alpha1.ApplicationSource, fetched []Fetched) ([]render.Request, error) {
 	version, apis, err := in.target.Live.Capabilities(ctx)
 	if err != nil {
 		return nil, &StageError{Stage: StageLive, Err: aboutCluster(err)}
 	}
+	var settings render.Settings
+	if in.engine.Settings != nil {
+		settings = in.engine.Settings()
+	}
 	out := make([]render.Request, 0, len(sources))
 	for i, src := range sources {
 		out = append(out, render.Request{
-			App:    render.App{Name: in.app.Name, Namespace: in.app.Namespace, Project: in.app.Spec.ProjectName()},
-			Source: src, Tree: fetched[i].Tree, Refs: refsOf(sources, fetched),
+			App:       render.App{Name: in.app.Name, Namespace: in.app.Namespace, Project: in.app.Spec.ProjectName()},
+			Source:    src,
+			Tree:      fetched[i].Tree,
+			Refs:      supply.Refs(sources, fetched),
 			Namespace: in.app.Spec.Destination.Namespace,
 			Cluster:   render.Capabilities{KubeVersion: version, APIVersions: apis},
+			Settings:  settings,
 		})
 	}
-	return out, nil
+	return out, gathered(in.order.Gather(ctx, out, func(i int) string { return fetched[i].Scope }))
 }

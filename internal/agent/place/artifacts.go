@@ -47,6 +47,7 @@ func (a *Artifacts) Registries() bool { return a != nil && a.Registry != nil }
 type named struct {
 	project, url, chart string
 	pass                bool // credentials are passed on
+	file                bool // it is a file by URL
 }
 
 type opened struct {
@@ -68,6 +69,11 @@ func (a *Artifacts) open(s *Settings, project string, src v1alpha1.ApplicationSo
 		return nil, errNoArtifacts
 	}
 	key := named{project: project, url: src.RepoURL, chart: src.Chart, pass: src.Helm != nil && src.Helm.PassCredentials}
+	return a.openAs(s, key, func() (artifact.Remote, error) { return a.Remote(s, project, src) })
+}
+
+// openAs returns the remote of a key, which is made where it is not known.
+func (a *Artifacts) openAs(s *Settings, key named, begin func() (artifact.Remote, error)) (*artifact.Repo, error) {
 	version := s.Version() // before the credential is looked up: at worst it is looked up again
 	a.mu.Lock()
 	if a.version != version || a.known == nil {
@@ -78,7 +84,7 @@ func (a *Artifacts) open(s *Settings, project string, src v1alpha1.ApplicationSo
 	if ok {
 		return o.repo, o.err
 	}
-	remote, err := a.Remote(s, project, src)
+	remote, err := begin()
 	if o.err = err; err == nil {
 		o.repo = a.Pool.Get(remote)
 	}

@@ -51,6 +51,8 @@ type Settings struct {
 	edition map[string]string            // of ConfigMaps: their resourceVersion, by name
 	rings   map[string]projectRing       // keys to decrypt with, by project
 	ringsAt uint64                       // the version that they are of
+
+	rendering atomic.Pointer[renderingAt]
 }
 
 // Secret is a labelled Secret of the agent's namespace.

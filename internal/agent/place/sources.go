@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine"
+	"github.com/slipway-gitops/slipway/internal/engine/render/need"
 	"github.com/slipway-gitops/slipway/internal/sops"
 	"github.com/slipway-gitops/slipway/internal/source/artifact"
 	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
@@ -30,6 +31,7 @@ type Sources struct {
 	mu      sync.Mutex
 	follows map[registry.Name][]follow
 	byWhat  map[what]map[registry.Name]bool
+	needs   map[registry.Name][]need.Need // beside what the specification names
 
 	version uint64            // of the settings that known is about
 	known   map[reach]reached // thousands of Applications reach one repository: finding the credential is done once
@@ -128,20 +130,13 @@ func (s *Sources) Fetch(ctx context.Context, project string, src v1alpha1.Applic
 	return engine.Fetched{Tree: tree, Scope: scope}, nil
 }
 
-// Follow makes an Application hear of the revisions that its specification names, and of no others.
+// Follow makes an Application hear of the revisions that its specification names and of what these need, and of no others.
 func (s *Sources) Follow(id registry.Name, app *v1alpha1.Application) {
 	wanted := map[what]func() (stop func()){}
 	for _, src := range app.Spec.EffectiveSources() {
-		if IsArtifact(src) {
-			if repo, rev, err := s.Artifact(app.Spec.ProjectName(), src); err == nil {
-				wanted[what{scope: repo.Scope(), artifact: rev}] = func() func() { return repo.Follow(rev) }
-			}
-			continue
-		}
-		if repo, rev, err := s.Repo(app.Spec.ProjectName(), src); err == nil {
-			wanted[what{scope: repo.Scope(), revision: rev}] = func() func() { return repo.Follow(rev) }
-		}
+		s.follow(app.Spec.ProjectName(), src, wanted)
 	}
+	s.followNeeds(id, app.Spec.ProjectName(), wanted)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.follows == nil {
@@ -166,6 +161,19 @@ func (s *Sources) Follow(id registry.Name, app *v1alpha1.Application) {
 	s.follows[id] = kept
 }
 
+// follow adds a source to what is wanted.
+func (s *Sources) follow(project string, src v1alpha1.ApplicationSource, wanted map[what]func() (stop func())) {
+	if IsArtifact(src) {
+		if repo, rev, err := s.Artifact(project, src); err == nil {
+			wanted[what{scope: repo.Scope(), artifact: rev}] = func() func() { return repo.Follow(rev) }
+		}
+		return
+	}
+	if repo, rev, err := s.Repo(project, src); err == nil {
+		wanted[what{scope: repo.Scope(), revision: rev}] = func() func() { return repo.Follow(rev) }
+	}
+}
+
 func (s *Sources) drop(id registry.Name, f follow) {
 	f.stop()
 	delete(s.byWhat[f.what], id)
@@ -182,6 +190,7 @@ func (s *Sources) Unfollow(id registry.Name) {
 		s.drop(id, f)
 	}
 	delete(s.follows, id)
+	delete(s.needs, id)
 }
 
 // Followers returns the Applications that follow a revision that changed.

@@ -191,3 +191,24 @@ func CauseOf(out v1alpha1.ResourceResult) string {
 	}
 	return key + ": " + out.Message
 }
+
+// OverrideSources returns the sources that an operation deploys in place of the specified ones.
+func OverrideSources(sources []v1alpha1.ApplicationSource, op *v1alpha1.SyncOperation) []v1alpha1.ApplicationSource {
+	switch {
+	case len(op.Sources) > 0:
+		sources = op.Sources
+	case op.Source != nil:
+		sources = []v1alpha1.ApplicationSource{*op.Source}
+	}
+	out := make([]v1alpha1.ApplicationSource, len(sources))
+	copy(out, sources)
+	for i := range out {
+		if i < len(op.Revisions) && op.Revisions[i] != "" {
+			out[i].TargetRevision = op.Revisions[i]
+		}
+	}
+	if len(out) == 1 && op.Revision != "" {
+		out[0].TargetRevision = op.Revision
+	}
+	return out
+}
