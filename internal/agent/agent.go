@@ -210,10 +210,8 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	a.renderer, a.children = renderer, children
 	a.engine = &engine.Engine{
 		Sources: a.sources, Needs: a.sources, Settings: a.settings.Rendering, Renderer: veiled{renderer, hidden}, Clusters: a.clusters,
-		Projects: a.projects, Namespace: cfg.Namespace,
-		Now: time.Now, Ran: clock.Ran,
-		TimeLimit: a.settings.TimeLimit, Differences: a.differences.Get, Budget: &cfg.Budget,
-		Shadow: cfg.Shadow,
+		Projects: a.projects, Namespace: cfg.Namespace, Now: time.Now, Ran: clock.Ran,
+		TimeLimit: a.settings.TimeLimit, Differences: a.differences.Get, Budget: &cfg.Budget, Shadow: cfg.Shadow,
 		Namesake: func(ctx context.Context, app *v1alpha1.Application) (string, error) {
 			return a.others.namesake(ctx, app)
 		},
@@ -228,9 +226,8 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	if err := a.addLink(); err != nil {
 		return nil, err
 	}
-	a.receiver = webhook.NewReceiver(webhook.Config{
-		Secrets: a.settings.WebhookSecrets, Notify: a.pushed, AllowUnsigned: cfg.AllowUnsigned, Log: cfg.Log,
-	})
+	receive := webhook.Config{Secrets: a.settings.WebhookSecrets, Notify: a.pushed, AllowUnsigned: cfg.AllowUnsigned, Log: cfg.Log}
+	a.receiver = webhook.NewReceiver(receive)
 	return a, nil
 }
 

@@ -44,6 +44,7 @@ func rooms() map[string][]string {
 		"internal/engine/decide":  {api, object, diff, plan, "internal/engine/guard", "internal/engine/mark", "internal/project"},
 		"internal/engine/mark":    {api, object, "internal/strict"},
 		"internal/engine/fit":     {api, object},
+		"internal/engine/supply":  {api, source, "internal/engine/render", "internal/engine/render/need"},
 		"internal/engine/prepare": {api, object, diff, plan, "internal/engine/decide"},
 
 		"internal/source":   {api, "internal/git", "internal/outward", "internal/sops"},
