@@ -380,15 +380,11 @@ func TestAFieldThatTheEngineMakesNothingOfIsRefused(t *testing.T) {
 		base         map[string]string
 		sealed       bool
 	}{
-		{agentapi.SettingRepository, "type", "oci", repository, false},
-		{agentapi.SettingRepository, "url", "oci://registry.example.org/charts", nil, false},
-		{agentapi.SettingRepository, "enableOCI", "true", repository, false},
 		{agentapi.SettingRepository, "enableLfs", "true", repository, false},
 		{agentapi.SettingRepository, "githubAppID", "17", repository, false},
 		{agentapi.SettingRepository, "githubAppPrivateKey", planted, repository, true},
 		{agentapi.SettingRepoCreds, "gcpServiceAccountKey", planted, repository, true},
-		{agentapi.SettingCluster, "namespaces", "shop", cluster, false},
-		{agentapi.SettingCluster, "clusterResources", "true", cluster, false},
+		{agentapi.SettingCluster, "shard", "1", cluster, false},
 		{agentapi.SettingGPGKey, "keyData", publicKey, nil, false},
 	} {
 		change := agentapi.SettingChange{Type: c.kind, Name: "refused", Create: true, Fields: maps.Clone(c.base), Judged: &agentapi.Judged{}}
@@ -410,10 +406,10 @@ func TestAFieldThatTheEngineMakesNothingOfIsRefused(t *testing.T) {
 	// A Secret that an Argo CD left is changed as before: what is there already may stay, or go.
 	const kind = agentapi.SettingCluster
 	s.keeps.ReadBy = agentapi.EngineArgoCD
-	left := nextFields(maps.Clone(cluster), "namespaces", "shop")
+	left := nextFields(maps.Clone(cluster), "shard", "1")
 	must[any](s, agentapi.KindSettingsApply, s.setting(kind, "left"), agentapi.SettingChange{Type: kind, Name: "left", Create: true, Fields: left, Judged: &agentapi.Judged{}})
 	s.keeps.ReadBy = agentapi.EngineSlipway
-	for _, fields := range []map[string]string{{"name": "edge-2", "namespaces": "shop"}, {"clusterResources": "false"}, {"namespaces": ""}} {
+	for _, fields := range []map[string]string{{"name": "edge-2", "shard": "1"}, {"clusterResources": "false"}, {"shard": ""}} {
 		must[any](s, agentapi.KindSettingsApply, s.setting(kind, "left"), agentapi.SettingChange{Type: kind, Name: "left", Fields: fields, Judged: &agentapi.Judged{}})
 	}
 }

@@ -191,7 +191,7 @@ func TestAHostileAddressOrPathIsRefused(t *testing.T) {
 	}
 	s.refuses(agentapi.KindRepositoryPaths, api.RepositoryPathsRequest{RepoURL: s.repo.URL(), ArgoProject: "shop", Revision: "none"}, agentapi.CodeInvalid, "revision not found")
 	s.refuses(agentapi.KindRepositoryPaths, api.RepositoryPathsRequest{RepoURL: s.repo.URL(), ArgoProject: "shop", Revision: "--all"}, agentapi.CodeInvalid, "")
-	s.refuses(agentapi.KindRepositoryRefs, api.RepositoryRefsRequest{RepoURL: "oci://registry.example.org/charts", ArgoProject: "shop"}, agentapi.CodeUnsupported, "by hand")
+	s.refuses(agentapi.KindRepositoryRefs, api.RepositoryRefsRequest{RepoURL: "oci://registry.invalid/charts", ArgoProject: "shop"}, agentapi.CodeInvalid, "name of the host is not known")
 	s.refuses(agentapi.KindRepositoryRefs, api.RepositoryRefsRequest{RepoURL: s.repo.URL(), ArgoProject: "shop", Type: "svn"}, agentapi.CodeInvalid, "git, helm or oci")
 }
 
