@@ -184,6 +184,7 @@ generated: generate-out
 		cmp $(out)/$$file $(argo)/$$file || { echo "generated files are out of date: run make generate" >&2; exit 1; }; \
 	done
 	@node web/scripts/schema.mjs --check
+	@node web/scripts/application.mjs --check
 
 .PHONY: fmt
 fmt: $(lint) packages ## format all code

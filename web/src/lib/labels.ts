@@ -24,3 +24,9 @@ export function writeLabels(labels: Record<string, string> | null | undefined): 
     .map(([key, value]) => `${key}=${value}`)
     .join("\n");
 }
+
+// linkLabels are the labels that link an Application to a service and an environment.
+export const linkLabels = {
+  service: ["metadata", "labels", "slipway.io/service"],
+  environment: ["metadata", "labels", "slipway.io/environment"],
+};

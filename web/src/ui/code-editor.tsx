@@ -3,6 +3,7 @@ import { Compartment, EditorState } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { useEffect, useRef } from "react";
 import { cn } from "@/lib/cn";
+import { assist } from "./code-assist";
 import { setup } from "./code-theme";
 
 export interface Problem {
@@ -18,6 +19,8 @@ interface Props {
   language?: "yaml" | "text";
   onChange?: (value: string) => void;
   problems?: Problem[];
+  // schema completes and explains the fields of what is written.
+  schema?: "application";
   className?: string;
 }
 
@@ -32,7 +35,7 @@ function marks(problems: Problem[]) {
   );
 }
 
-export default function CodeEditor({ value, label, language = "yaml", onChange, problems, className }: Props) {
+export default function CodeEditor({ value, label, language = "yaml", onChange, problems, schema, className }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
   const told = useRef(onChange);
@@ -47,6 +50,7 @@ export default function CodeEditor({ value, label, language = "yaml", onChange, 
         extensions: [
           ...setup(language, editable, label),
           ...(editable ? [lintGutter(), lint.current.of([])] : []),
+          ...(editable && schema ? assist() : []),
           EditorView.updateListener.of((u) => u.docChanged && told.current?.(u.state.doc.toString())),
         ],
       }),
@@ -54,7 +58,7 @@ export default function CodeEditor({ value, label, language = "yaml", onChange, 
     view.current = editor;
     return () => editor.destroy();
     // oxlint-disable-next-line react-hooks/exhaustive-deps -- the text is put in below, the rest makes another editor
-  }, [language, editable, label]);
+  }, [language, editable, label, schema]);
   useEffect(() => {
     const editor = view.current;
     if (editor && editor.state.doc.toString() !== value) {

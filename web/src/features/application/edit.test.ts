@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { changed, editable, pairsText, parsePairs, tried } from "./edit";
+import { changed, editable, tried } from "./edit";
 import type { Resource } from "./resource";
 
 const resource = (of: object = {}): Resource =>
@@ -52,10 +52,4 @@ test("an edit is tried as a change of what is there, whatever its status and ver
     update: true,
   });
   expect(base.metadata.resourceVersion).toBe("7");
-});
-
-test("labels are read as they are written", () => {
-  const labels = { a: "b", "example.com/url": "x=y", empty: "" };
-  expect(parsePairs(pairsText(labels))).toEqual(labels);
-  expect(parsePairs("\n  a = b \n")).toEqual({ a: "b" });
 });

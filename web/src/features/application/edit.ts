@@ -84,24 +84,3 @@ export async function save(app: App, draft: Resource, base: Resource, reason: st
     }
   }
 }
-
-// pairsText writes labels one a line, as name=value, and parsePairs reads them.
-export const pairsText = (pairs: Record<string, string> | undefined): string =>
-  Object.entries(pairs ?? {})
-    .map(([k, v]) => `${k}=${v}`)
-    .join("\n");
-
-export function parsePairs(text: string): Record<string, string> {
-  const out: Record<string, string> = {};
-  for (const line of text.split("\n").filter((l) => l.trim() !== "")) {
-    const at = line.indexOf("=");
-    out[(at < 0 ? line : line.slice(0, at)).trim()] = at < 0 ? "" : line.slice(at + 1).trim();
-  }
-  return out;
-}
-
-export const linesOf = (text: string): string[] =>
-  text
-    .split("\n")
-    .map((l) => l.trim())
-    .filter(Boolean);

@@ -8,7 +8,7 @@ import { Field } from "@/ui/field";
 import { Card } from "@/ui/page";
 import { ErrorNote, Loaded } from "@/ui/states";
 import { toast } from "@/ui/toast";
-import { Suggest } from "./suggest";
+import { Suggest } from "@/ui/suggest";
 import { useMay } from "./use";
 
 type Linked = Schemas["ApplicationLinked"];

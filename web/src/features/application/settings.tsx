@@ -2,8 +2,14 @@ import { useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { parse } from "yaml";
 import { useApp } from "@/lib/application";
+import { type Draft as FormDraft, read as parsed } from "@/lib/draft";
+import { useEntity } from "@/lib/entity";
+import { agents } from "@/lib/kinds";
 import { useAddress } from "@/lib/navigate";
+import { violations } from "@/lib/schema";
 import { one } from "@/lib/search";
+import { useMissing } from "@/lib/session";
+import { AppForm } from "@/ui/app-form/app-form";
 import { Button } from "@/ui/button";
 import { Code } from "@/ui/code";
 import { Card } from "@/ui/page";
@@ -12,7 +18,6 @@ import { type Draft, useDraft } from "./draft";
 import { editable, type Raw } from "./edit";
 import { EditBar, yamlOf } from "./edit-bar";
 import { ServiceLink } from "./link";
-import { SettingsForm } from "./settings-form";
 import { useDetail, useMay } from "./use";
 
 // ApplicationSettings edits the Application, by form or as YAML.
@@ -48,7 +53,11 @@ export default function ApplicationSettings() {
           </>
         }
       >
-        {yaml ? <AsYaml key={round} edit={edit} onWrong={setWrong} /> : <SettingsForm key={round} edit={edit} />}
+        {yaml ? (
+          <AsYaml key={round} edit={edit} onWrong={setWrong} />
+        ) : (
+          <AsForm key={round} agent={app.agent} edit={edit} onWrong={setWrong} />
+        )}
       </Card>
       <EditBar app={app} draft={edit.draft} base={edit.base} wrong={wrong} onReset={reset} />
       <ServiceLink app={app} />
@@ -72,7 +81,7 @@ function AsYaml({ edit, onWrong }: { edit: Draft; onWrong: (wrong: string | unde
   // The text is the editor's own: a draft that is written again would move the cursor.
   const [text, setText] = useState(() => yamlOf(edit.draft));
   const [problem, setProblem] = useState<{ line: number; message: string }>();
-  const problems = useMemo(() => (problem ? [problem] : []), [problem]);
+  const problems = useMemo(() => (problem ? [problem] : violations(parsed(text))), [problem, text]);
   const change = (next: string) => {
     setText(next);
     const { draft, error } = read(next, edit.draft);
@@ -83,8 +92,42 @@ function AsYaml({ edit, onWrong }: { edit: Draft; onWrong: (wrong: string | unde
     }
   };
   return (
-    <Code label="The application as YAML" value={text} className="h-[32rem]" problems={problems} onChange={change} />
+    <Code
+      label="The application as YAML"
+      schema="application"
+      value={text}
+      className="h-[32rem]"
+      problems={problems}
+      onChange={change}
+    />
   );
+}
+
+// AsForm edits the same as a form. What it does not have stays as it is.
+function AsForm({
+  agent,
+  edit,
+  onWrong,
+}: {
+  agent: string;
+  edit: Draft;
+  onWrong: (wrong: string | undefined) => void;
+}) {
+  const { data } = useEntity(agents, useMissing("agent_view") ? undefined : agent);
+  // The text is written once and then kept, so that the order of its fields stays.
+  const [kept, setKept] = useState<{ text: string; of: Raw }>();
+  const text = kept && kept.of === edit.draft ? kept.text : yamlOf(edit.draft);
+  const draft = useMemo(() => parsed(text), [text]);
+  const problems = useMemo(() => violations(draft), [draft]);
+  const change = (next: FormDraft) => {
+    const { draft: of, error } = read(next.text, edit.draft);
+    onWrong(error && `The form cannot be read: ${error.message}`);
+    if (of) {
+      setKept({ text: next.text, of });
+      edit.replace(of);
+    }
+  };
+  return <AppForm created agent={data} agentId={agent} draft={draft} onDraft={change} problems={problems} />;
 }
 
 interface YamlProblem {

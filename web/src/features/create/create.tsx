@@ -4,22 +4,23 @@ import { Eye, Plus } from "lucide-react";
 import { useDeferredValue, useMemo, useRef, useState } from "react";
 import { client, data, type Schemas } from "@/api/client";
 import { finished } from "@/lib/command";
+import { checkQuery } from "@/lib/browse";
+import { begin, change, type Draft, get, lacking, lineOf, read, resource, standing } from "@/lib/draft";
 import { useChoices } from "@/lib/entity";
 import { agents } from "@/lib/kinds";
 import { type Preview, preview } from "@/lib/preview";
 import { queryClient } from "@/lib/query";
 import { useMissing } from "@/lib/session";
+import { violations } from "@/lib/schema";
 import { useSettled } from "@/lib/settled";
+import { AppForm } from "@/ui/app-form/app-form";
 import { Button } from "@/ui/button";
 import { Code } from "@/ui/code";
-import { focusWrong } from "@/ui/field";
+import { Field, focusWrong, Select } from "@/ui/field";
 import { Card, Page } from "@/ui/page";
 import { PreviewCard } from "@/ui/preview";
 import { ErrorNote, Loaded, NoneYet, NoPermission } from "@/ui/states";
 import { toast } from "@/ui/toast";
-import { begin, change, type Draft, get, lacking, lineOf, read, resource, standing } from "./draft";
-import { DraftForm } from "./draft-form";
-import { checkQuery } from "./queries";
 
 // CreateApplication makes an Application: a form and its YAML side by side, checked while one writes, with a preview of what
 // would be deployed.
@@ -79,7 +80,9 @@ function Editor({ agents }: { agents: Schemas["Agent"][] }) {
   const found = standing(checked?.problems ?? [], checked?.of, draft);
   const lacks = lacking(draft);
   const asked = tried ? lacks : lacks.filter((p) => touched && p.field === "metadata.name");
-  const problems = [...asked, ...found.filter((p) => !asked.some((l) => l.field === p.field))];
+  const shape = useMemo(() => violations(settled), [settled]);
+  const known = [...asked, ...(settled === draft ? shape : [])];
+  const problems = [...known, ...found.filter((p) => !known.some((l) => l.field === p.field))];
   const edit = (next: Draft) => {
     setTouched(true);
     setError(null);
@@ -128,22 +131,33 @@ function Editor({ agents }: { agents: Schemas["Agent"][] }) {
     <>
       <div ref={form} className="grid gap-4 xl:grid-cols-2">
         <Card title="Form">
-          <DraftForm
-            agents={agents}
-            agent={agent}
-            onAgent={setAgent}
+          <AppForm
+            agent={of}
+            agentId={agent}
             draft={draft}
             onDraft={edit}
             problems={problems}
+            place={
+              <Field label="Agent" hint="Runs in a cluster, and keeps the application in sync with Git.">
+                <Select value={agent} onChange={(e) => setAgent(e.target.value)}>
+                  {agents.map((a) => (
+                    <option key={a.id} value={a.id}>
+                      {a.displayName || a.name} ({a.status?.state ?? "Never"})
+                    </option>
+                  ))}
+                </Select>
+              </Field>
+            }
           />
         </Card>
         <Card title="YAML" flush className="flex flex-col">
           <Code
             value={draft.text}
+            schema="application"
             label="The application as YAML"
             onChange={(text) => text !== draft.text && edit(read(text))}
             problems={marks}
-            className="h-[36rem] rounded-none border-0"
+            className="h-[36rem] rounded-none border-0 xl:h-auto xl:min-h-[36rem] xl:flex-1"
           />
           {marks.length > 0 && (
             <ul aria-label="Problems" className="max-h-40 overflow-auto border-t p-3 text-sm">

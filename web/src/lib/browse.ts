@@ -15,20 +15,33 @@ export const checkQuery = (agent: string, resource: unknown, enabled: boolean) =
   });
 
 // refsQuery is the branches, tags and charts of a repository; nothing for users who see no repositories.
-export const refsQuery = (agent: string, repoURL: string, argoProject: string, seen: boolean) =>
-  queryOptions({
-    queryKey: ["browse", "refs", agent, repoURL, argoProject],
-    enabled: seen && agent !== "" && /^[a-z+]+:\/\/.+|^[^@\s]+@[^:]+:.+/.test(repoURL),
+export const refsQuery = (
+  ask: { agent: string; repoURL: string; argoProject: string; chart: boolean; search: string },
+  seen: boolean,
+) => {
+  const oci = ask.repoURL.startsWith("oci://") || (ask.chart && /^[^/:@\s]+(:\d+)?\//.test(ask.repoURL));
+  return queryOptions({
+    queryKey: ["browse", "refs", ask],
+    enabled: seen && ask.agent !== "" && (oci || /^[a-z+]+:\/\/.+|^[^@\s]+@[^:]+:.+/.test(ask.repoURL)),
     staleTime: 60_000,
     retry: false,
     queryFn: ({ signal }) =>
       data(
         client.GET("/api/v1/agents/{agent}/repository-refs", {
-          params: { path: { agent }, query: { repoURL, argoProject } },
+          params: {
+            path: { agent: ask.agent },
+            query: {
+              repoURL: ask.repoURL,
+              argoProject: ask.argoProject,
+              ...(ask.search && { search: ask.search }),
+              ...(ask.chart && { type: oci ? ("oci" as const) : ("helm" as const) }),
+            },
+          },
           signal,
         }),
       ),
   });
+};
 
 // pathsQuery is what one directory of a repository has.
 export const pathsQuery = (
@@ -66,3 +79,10 @@ const items = (noun: "argo-projects" | "clusters" | "repositories", type: string
 export const projectsQuery = (agent: string, seen: boolean) => items("argo-projects", "argoproject", agent, seen);
 export const clustersQuery = (agent: string, seen: boolean) => items("clusters", "cluster", agent, seen);
 export const repositoriesQuery = (agent: string, seen: boolean) => items("repositories", "repository", agent, seen);
+
+// registered are the repositories that an agent has settings for: their addresses and types.
+export const registered = (list: { resource?: unknown }[] | null | undefined): { url: string; type: string }[] =>
+  (list ?? []).flatMap((r) => {
+    const fields = (r.resource as { fields?: { url?: string; type?: string } } | undefined)?.fields;
+    return fields?.url ? [{ url: fields.url, type: fields.type || "git" }] : [];
+  });

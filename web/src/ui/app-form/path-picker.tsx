@@ -5,7 +5,7 @@ import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
 import { Loaded, Loading } from "@/ui/states";
 import { Badge } from "@/ui/status";
-import { pathsQuery } from "./queries";
+import { pathsQuery } from "@/lib/browse";
 
 interface Props {
   agent: string;
