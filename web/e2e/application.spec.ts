@@ -186,7 +186,12 @@ test("what a held sync would delete is confirmed by name", async ({ page }) => {
 
 test("an edit that somebody else was faster with is a conflict, and unknown fields survive", async ({ page }) => {
   await page.goto(`${addressOf(name)}/settings`);
-  await page.getByLabel("Sync options").fill("CreateNamespace=true\nPruneLast=true");
+  const choose = async () => {
+    await page.getByLabel("Create the namespace").check();
+    await page.getByRole("button", { name: /^Sync options/ }).click();
+    await page.getByLabel("Prune last").check();
+  };
+  await choose();
   const detail = await api<{ resource: { spec: object } }>("GET", pathOf(name));
   await api("PUT", pathOf(name), {
     resource: { ...detail.resource, spec: { ...detail.resource.spec, revisionHistoryLimit: 7 } },
@@ -199,8 +204,9 @@ test("an edit that somebody else was faster with is a conflict, and unknown fiel
   await dialog.getByRole("button", { name: "Save" }).click();
   await expect(dialog.getByRole("alert")).toContainText("Another user has changed the application");
   await dialog.getByRole("button", { name: "Reload" }).click();
+  await page.getByRole("button", { name: /^History and information/ }).click();
   await expect(page.getByLabel("Revision history limit")).toHaveValue("7");
-  await page.getByLabel("Sync options").fill("CreateNamespace=true\nPruneLast=true");
+  await choose();
   await page.getByRole("button", { name: "Review and save…" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
   await expect(page.getByText(`${name} was changed`)).toBeVisible();

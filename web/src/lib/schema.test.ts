@@ -27,7 +27,7 @@ describe("the schema of an Application", () => {
     expect(below(schema, ["metadata", "labels", "a/b"])?.type).toBe("string");
     expect(below(schema, ["spec", "nothing", "below"])).toBeUndefined();
     expect(typeText(below(schema, ["spec", "source", "kustomize", "replicas", 0, "count"]) ?? {})).toBe(
-      "integer or text",
+      "an integer or a text",
     );
   });
 

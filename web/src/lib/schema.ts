@@ -29,7 +29,14 @@ export function below(from: Schema, path: Path): Schema | undefined {
 
 // typeText is how a type is called for people.
 export function typeText(of: Schema): string {
-  const words: Record<string, string> = { object: "map", array: "list", string: "text", boolean: "true or false" };
+  const words: Record<string, string> = {
+    object: "a map",
+    array: "a list",
+    string: "a text",
+    integer: "an integer",
+    number: "a number",
+    boolean: "true or false",
+  };
   const types = of.anyOf?.map((a) => a.type) ?? (of.type ? [of.type] : []);
   return of.enum ? of.enum.join(", ") : types.map((t) => words[t] ?? t).join(" or ");
 }
@@ -64,7 +71,7 @@ function check(node: Node | null, of: Schema, path: Path, out: SchemaProblem[], 
     is === "null" || types.length === 0 || types.includes(is) || (is === "integer" && types.includes("number"));
   if (!fits) {
     const quote = types.includes("string") && isScalar(node) ? ": put it in quotes" : "";
-    report(node, `Enter a ${typeText(of)} here, not a ${typeText({ type: is })}${quote}.`, "error");
+    report(node, `Enter ${typeText(of)} here, not ${typeText({ type: is })}${quote}.`, "error");
     return;
   }
   if (of.enum && isScalar(node) && !of.enum.includes(String(node.value))) {

@@ -150,14 +150,15 @@ function Editor({ agents }: { agents: Schemas["Agent"][] }) {
             }
           />
         </Card>
-        <Card title="YAML" flush className="flex flex-col">
+        {/* It stays in sight beside a form that is longer than the window. */}
+        <Card title="YAML" flush className="flex flex-col xl:sticky xl:top-2 xl:self-start">
           <Code
             value={draft.text}
             schema="application"
             label="The application as YAML"
             onChange={(text) => text !== draft.text && edit(read(text))}
             problems={marks}
-            className="h-[36rem] rounded-none border-0 xl:h-auto xl:min-h-[36rem] xl:flex-1"
+            className="h-[36rem] rounded-none border-0 xl:h-[calc(100vh-16rem)]"
           />
           {marks.length > 0 && (
             <ul aria-label="Problems" className="max-h-40 overflow-auto border-t p-3 text-sm">
