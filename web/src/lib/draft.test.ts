@@ -127,6 +127,17 @@ describe("a draft", () => {
     );
   });
 
+  it("writes what was empty as people would", () => {
+    const at = ["spec", "source"];
+    const chart = change(read(begin), [...at, "repoURL"], "https://h/shop.git");
+    expect(chart.text).toContain("repoURL: https://h/shop.git\n");
+    const row = [...at, "helm", "parameters"];
+    const value = change(change(add(chart, row, {}), [...row, 0, "name"], "a"), [...row, 0, "value"], "1.20");
+    expect(value.text).toContain('parameters:\n        - name: a\n          value: "1.20"\n');
+    expect(get(change(read(begin), ["metadata", "name"], "7"), ["metadata", "name"])).toBe("7");
+    expect(resource(change(read(begin), ["metadata", "name"], "7"))).toMatchObject({ metadata: { name: "7" } });
+  });
+
   it("writes several lines as a block", () => {
     const at = ["spec", "source", "helm", "values"];
     const one = change(read(begin), at, "a: 1");

@@ -83,13 +83,26 @@ export function change(draft: Draft, path: Path, value: unknown): Draft {
       doc.deleteIn(path);
       prune(doc, path.slice(0, -1));
     } else {
-      doc.setIn(path, typeof value === "object" ? doc.createNode(value) : value);
-      const node: unknown = doc.getIn(path, true);
-      if (isScalar(node) && typeof value === "string" && value.includes("\n")) {
-        node.type = "BLOCK_LITERAL";
-      }
+      put(doc, path, value);
     }
   });
+}
+
+// put writes a value as people would: what was empty before, written {} or "", says nothing of how the rest is to be written.
+function put(doc: Document, path: Path, value: unknown): void {
+  const around: unknown = doc.getIn(path.slice(0, -1), true);
+  if (isCollection(around) && around.items.length === 0) {
+    around.flow = false;
+  }
+  const before: unknown = doc.getIn(path, true);
+  if (isScalar(before) && before.value === "") {
+    before.type = "PLAIN";
+  }
+  doc.setIn(path, typeof value === "object" ? doc.createNode(value) : value);
+  const node: unknown = doc.getIn(path, true);
+  if (isScalar(node) && typeof value === "string" && value.includes("\n")) {
+    node.type = "BLOCK_LITERAL";
+  }
 }
 
 // setList writes a list of texts. Those that stay keep what is written beside them.
