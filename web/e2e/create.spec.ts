@@ -160,9 +160,8 @@ test.describe("all that an Application has", () => {
     await page.keyboard.press("ControlOrMeta+End");
     await page.keyboard.type("  revis");
     await expect(page.getByRole("option", { name: /^revisionHistoryLimit/ })).toBeVisible();
-    await page.keyboard.press("Control+Space");
     await expect(page.getByText(/how many entries status.history keeps/)).toBeVisible();
-    await page.keyboard.press("Enter");
+    await page.getByRole("option", { name: /^revisionHistoryLimit/ }).click();
     await expect(yaml).toContainText("revisionHistoryLimit:");
     await page.keyboard.type("many");
     const problems = page.getByRole("list", { name: "Problems" });

@@ -1,11 +1,6 @@
-import {
-  autocompletion,
-  type CompletionContext,
-  type CompletionResult,
-  completionKeymap,
-} from "@codemirror/autocomplete";
+import { autocompletion, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
 import type { Extension } from "@codemirror/state";
-import { hoverTooltip, keymap } from "@codemirror/view";
+import { hoverTooltip } from "@codemirror/view";
 import { syncOptions, createNamespace } from "@/lib/app-options";
 import { below, schema, type Schema, typeText } from "@/lib/schema";
 import { placeAt } from "@/lib/yaml-place";
@@ -14,7 +9,6 @@ import { placeAt } from "@/lib/yaml-place";
 export function assist(): Extension[] {
   return [
     autocompletion({ override: [complete], icons: false, activateOnTyping: true }),
-    keymap.of(completionKeymap),
     hoverTooltip((view, pos) => {
       const line = view.state.doc.lineAt(pos);
       const place = placeAt(view.state.doc.toString(), line.to);
