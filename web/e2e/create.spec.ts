@@ -165,7 +165,7 @@ test.describe("all that an Application has", () => {
     await expect(yaml).toContainText("revisionHistoryLimit:");
     await page.keyboard.type("many");
     const problems = page.getByRole("list", { name: "Problems" });
-    await expect(problems).toContainText(/Line 14: spec.revisionHistoryLimit: Enter an integer here, not a text/);
+    await expect(problems).toContainText(/Line 15: spec.revisionHistoryLimit: Enter an integer here, not a text/);
     // The form shows it too, and opens what it is in.
     await expect(page.getByLabel("Revision history limit")).toHaveAccessibleDescription(/Enter an integer here/);
     await page.getByLabel("Revision history limit").fill("3");

@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type ComponentProps, useId } from "react";
 import { client, data } from "@/api/client";
+import { useMissing } from "@/lib/session";
 import { useSettled } from "@/lib/settled";
 import { Input } from "@/ui/field";
 
@@ -24,12 +25,14 @@ export function Suggest({
   "value" | "onChange" | "list" | "ref"
 >) {
   const list = useId();
+  const missing = useMissing(`${of}_view`);
   const search = useSettled(value.trim(), 200);
   const { data: page } = useQuery({
     queryKey: [of, "suggest", search],
     placeholderData: keepPreviousData,
     staleTime: 60_000,
     // Without the permission to list them, the id can still be written.
+    enabled: !missing,
     retry: false,
     queryFn: ({ signal }) => lists[of](search, signal),
   });
