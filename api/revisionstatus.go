@@ -31,7 +31,7 @@ type SourceRevisions struct {
 
 // RevisionTip is where a branch, a tag or a range of versions is.
 type RevisionTip struct {
-	Tip       string    `json:"tip,omitempty" doc:"Commit of the target revision at the remote; missing if the agent has not looked yet"`
+	Tip       string    `json:"tip,omitempty" doc:"Commit, version of the chart or digest of the artifact that the target revision is at the remote; missing if the agent has not looked yet"`
 	TipSeenAt time.Time `json:"tipSeenAt,omitzero" doc:"Time at which the agent last looked at the remote"`
 	TipError  string    `json:"tipError,omitempty" doc:"Reason why the agent could not look at the remote since then"`
 }

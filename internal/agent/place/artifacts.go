@@ -164,7 +164,7 @@ func (s *Sources) fetchArtifact(ctx context.Context, project string, src v1alpha
 	if s.OnResolve != nil {
 		s.OnResolve(tree.Revision())
 	}
-	out := engine.Fetched{Tree: tree, Scope: project + "/" + repo.Scope()}
+	out := s.fetched(project, repo.Scope(), tree)
 	if moved, ok := repo.Moved(rev); ok {
 		text := fmt.Sprintf("%s: %s %s was published again with other content (%.19s before, %.19s now): versions should never change; "+
 			"publish a new one", repo.URL(), rev.Chart, found.Version, moved.Before.Digest, moved.After.Digest)

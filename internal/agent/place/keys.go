@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/sops"
+	"github.com/slipway-gitops/slipway/internal/source"
 	"github.com/slipway-gitops/slipway/internal/source/sealed"
 )
 
@@ -64,6 +66,16 @@ func (s *Settings) makeRing(project string) (*sops.Ring, error) {
 		}
 	}
 	return ring, errors.Join(wrong...)
+}
+
+// fetched is a tree as a project may use it: with its files decrypted where the project has keys, whatever it was read from. With
+// other keys the result may be another one, so they are in the scope.
+func (s *Sources) fetched(project, scope string, tree source.Tree) engine.Fetched {
+	out := engine.Fetched{Tree: tree, Scope: project + "/" + scope}
+	if keys, decrypts := s.keysOf(project); decrypts {
+		out.Tree, out.Scope = sealed.New(tree, keys), out.Scope+" decrypted with "+keys.Ring.Identity()
+	}
+	return out
 }
 
 // keysOf is what the files of a project are decrypted with; ok says that they are. What is wrong with a Secret is part of the advice

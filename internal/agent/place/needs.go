@@ -89,7 +89,10 @@ func (s *Sources) FetchNeed(ctx context.Context, project string, n need.Need, si
 		return engine.Fetched{}, err
 	}
 	tree, err := repo.Tree(ctx, "", found)
-	return engine.Fetched{Tree: tree, Scope: project + "/" + repo.Scope()}, err
+	if err != nil {
+		return engine.Fetched{}, err
+	}
+	return s.fetched(project, repo.Scope(), tree), nil
 }
 
 // file finds the remote of a file by URL. Credentials are those of the repository or the template whose address the URL is at or

@@ -15,7 +15,6 @@ import (
 	"github.com/slipway-gitops/slipway/internal/sops"
 	"github.com/slipway-gitops/slipway/internal/source/artifact"
 	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
-	"github.com/slipway-gitops/slipway/internal/source/sealed"
 )
 
 // Sources resolves what Applications deploy, with the credentials of the settings, and knows which Application follows which
@@ -123,11 +122,26 @@ func (s *Sources) Fetch(ctx context.Context, project string, src v1alpha1.Applic
 	if err != nil {
 		return engine.Fetched{}, err
 	}
-	scope := project + "/" + repo.Scope()
-	if keys, decrypts := s.keysOf(project); decrypts { // with other keys the result may be another one
-		return engine.Fetched{Tree: sealed.New(tree, keys), Scope: scope + " decrypted with " + keys.Ring.Identity()}, nil
+	return s.fetched(project, repo.Scope(), tree), nil
+}
+
+// Tip returns the revision that a source is at now, and when its remote was asked; a zero time for what can never be another one. What
+// was learned from the remote within age is good enough.
+func (s *Sources) Tip(ctx context.Context, project string, src v1alpha1.ApplicationSource,
+	age time.Duration,
+) (revision string, seen time.Time, err error) {
+	if IsArtifact(src) {
+		repo, rev, err := s.Artifact(project, src)
+		if err != nil {
+			return "", time.Time{}, err
+		}
+		return repo.Tip(ctx, rev, age)
 	}
-	return engine.Fetched{Tree: tree, Scope: scope}, nil
+	repo, rev, err := s.Repo(project, src)
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	return repo.Tip(ctx, rev, age)
 }
 
 // Follow makes an Application hear of the revisions that its specification names and of what these need, and of no others.

@@ -125,10 +125,7 @@ func (v *looks) tips(ctx context.Context, cmd agentapi.Command) (any, error) {
 		tip := api.RevisionTip{}
 		err := rules.PermitsSource(s.RepoURL)
 		if err == nil {
-			repo, rev, wrong := src.Repo(app.Spec.ProjectName(), s)
-			if err = wrong; err == nil {
-				tip.Tip, tip.TipSeenAt, err = repo.Tip(ctx, rev, age)
-			}
+			tip.Tip, tip.TipSeenAt, err = src.Tip(ctx, app.Spec.ProjectName(), s, age)
 		}
 		if err != nil {
 			tip.TipError = cause.Say(err.Error(), maxTipError)

@@ -275,3 +275,27 @@ func TestWhatIsNotFollowedIsNotPolled(t *testing.T) {
 		t.Error("one scope has two repos")
 	}
 }
+
+func TestATipIsWhatTheRemoteHasAndSinceWhen(t *testing.T) {
+	t.Parallel()
+	b := newBed(artifact.PoolOptions{Interval: time.Hour})
+	begun := time.Now()
+	version, seen, err := b.repo.Tip(t.Context(), latest, time.Hour)
+	if version != "1.0.0" || seen.Before(begun) || err != nil {
+		t.Errorf("the tip is %q, looked at %s, %v", version, seen, err)
+	}
+	b.set("1.1.0", "sha256:b")
+	if version, again, err := b.repo.Tip(t.Context(), latest, time.Hour); version != "1.0.0" || !again.Equal(seen) || err != nil {
+		t.Errorf("what is known is not old, and the tip is %q, looked at %s, %v", version, again, err)
+	}
+	if version, _, err := b.repo.Tip(t.Context(), latest, 0); version != "1.1.0" || err != nil {
+		t.Errorf("the tip is %q, %v", version, err)
+	}
+	if digest, _, err := b.repo.Tip(t.Context(), artifact.Revision{Version: "*"}, 0); digest != "sha256:b" || err != nil {
+		t.Errorf("the tip of an artifact is %q, %v", digest, err)
+	}
+	b.fail(errDown)
+	if version, was, err := b.repo.Tip(t.Context(), latest, 0); version != "1.1.0" || was.IsZero() || !errors.Is(err, errDown) {
+		t.Errorf("the tip of a remote that is down is %q, looked at %s, %v", version, was, err)
+	}
+}

@@ -134,6 +134,28 @@ func (r *Repo) Resolve(ctx context.Context, rev Revision, since time.Time) (Foun
 	return a.found, a.err
 }
 
+// Tip returns the revision that a tree of rev would have, and when the remote was asked. It answers from what is known where that is not older than age, and asks the remote otherwise. Nothing is fetched. With
+// an error it returns what was known before, if anything was.
+func (r *Repo) Tip(ctx context.Context, rev Revision, age time.Duration) (revision string, seen time.Time, err error) {
+	since := time.Now().Add(-age)
+	if _, seen = r.tip(rev); !seen.After(since) {
+		_, err = r.Resolve(ctx, rev, since)
+	}
+	revision, seen = r.tip(rev)
+	return revision, seen, err
+}
+
+// tip is what is known of a revision, and since when.
+func (r *Repo) tip(rev Revision) (string, time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a := r.known[rev]
+	if rev.Chart == "" {
+		return a.found.Digest, a.at
+	}
+	return a.found.Version, a.at
+}
+
 // answered answers from memory.
 func (r *Repo) answered(rev Revision, asked time.Time, fresh bool) (answer, bool) {
 	r.mu.Lock()
