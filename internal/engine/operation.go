@@ -189,12 +189,15 @@ func (r *rendering) hookTasks(started time.Time) []plan.Task {
 	return out
 }
 
+var nameable = strings.NewReplacer("+", "-", "_", "-", ":", "-", "/", "-")
+
 // hookSuffix names a hook after the revision, the phase, and the start of its operation.
 func hookSuffix(revisions []string, phase v1alpha1.SyncPhase, started time.Time) string {
 	revision := ""
 	if len(revisions) > 0 {
-		if revision = revisions[0]; len(revision) >= 8 {
-			revision = revision[:7]
+		// A digest and a version may have what a name may not.
+		if revision = nameable.Replace(strings.TrimPrefix(revisions[0], "sha256:")); len(revision) >= 8 {
+			revision = strings.TrimRight(revision[:7], "-.")
 		}
 	}
 	return strings.ToLower(fmt.Sprintf("%s-%s-%d", revision, phase, started.UTC().Unix()))

@@ -124,6 +124,13 @@ func TestAHookWithoutANameGetsOneForEachPhaseAndOperation(t *testing.T) {
 	if got := names(r.hookTasks(u.started))[0]; got != "hook job--presync-1000 PreSync" {
 		t.Errorf("without a revision: %s", got)
 	}
+	for revision, want := range map[string]string{
+		"sha256:0123456789": "0123456-sync-7", "1.0.0+b1": "1.0.0-b-sync-7", "1.0.0-rc": "1.0.0-r-sync-7", "12.0.1-rc1": "12.0.1-sync-7",
+	} {
+		if got := hookSuffix([]string{revision}, v1alpha1.PhaseSync, time.Unix(7, 0)); got != want {
+			t.Errorf("the suffix for %s is %q, want %q", revision, got, want)
+		}
+	}
 	if got := hookSuffix([]string{"ABCDEFG"}, v1alpha1.PhaseSync, time.Unix(7, 0)); got != "abcdefg-sync-7" {
 		t.Errorf("a short revision: %s", got)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/mark"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // minRevision is how many characters of a revision must be given to distinguish it from others.
@@ -180,13 +181,11 @@ func sameSources(a, b []v1alpha1.ApplicationSource) bool {
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-// Revisions prints revisions as people read them: commits are cut to what people compare by eye.
+// Revisions prints revisions as people read them.
 func Revisions(several []string) string {
 	short := make([]string, len(several))
 	for i, r := range several {
-		if short[i] = r; len(r) == 40 && strings.Trim(r, "0123456789abcdef") == "" {
-			short[i] = r[:10]
-		}
+		short[i] = legible.Revision(r, 10)
 	}
 	return strings.Join(short, ",")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/cause"
 	"github.com/slipway-gitops/slipway/internal/engine/mark"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/project"
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
@@ -359,10 +360,7 @@ func shown(revisions []string) string {
 func short(revisions []string) string {
 	out := make([]string, len(revisions))
 	for i, r := range revisions {
-		out[i] = r
-		if len(r) == 40 && strings.Trim(r, "0123456789abcdef") == "" {
-			out[i] = r[:10]
-		}
+		out[i] = legible.Revision(r, 10)
 	}
 	return strings.Join(out, ", ")
 }

@@ -40,9 +40,6 @@ type Artifacts struct {
 	known   map[named]opened
 }
 
-// Registries reports whether what is in OCI registries can be read.
-func (a *Artifacts) Registries() bool { return a != nil && a.Registry != nil }
-
 // named is a chart repository, or an artifact of a registry, as a project names it.
 type named struct {
 	project, url, chart string
@@ -125,8 +122,7 @@ func (a *Artifacts) make(project string, src v1alpha1.ApplicationSource, access 
 	access.PassCredentials = src.Helm != nil && src.Helm.PassCredentials
 	if Registry(src.RepoURL, src.Chart, fields) {
 		if a.Registry == nil {
-			return nil, errors.New("charts and artifacts from OCI registries are not supported by this version: use a Helm repository, " +
-				"or vendor the chart in Git")
+			return nil, errNoArtifacts
 		}
 		return a.Registry(Registered{Address: src.RepoURL, Chart: src.Chart, Project: project, Access: access, Fields: fields})
 	}

@@ -111,11 +111,8 @@ func (a *Artifacts) file(s *Settings, project, url string) (*artifact.Repo, erro
 func (s *Sources) Heed(app *v1alpha1.Application, needs []supply.Needed, all bool) {
 	id := registry.NameOf(app)
 	s.mu.Lock()
-	had, had2 := s.needs[id], len(needs) > 0
+	had := s.needs[id]
 	s.mu.Unlock()
-	if len(had) == 0 && !had2 {
-		return
-	}
 	list := make([]need.Need, 0, len(needs)+len(had))
 	for _, n := range needs {
 		list = append(list, n.Need)
@@ -126,6 +123,9 @@ func (s *Sources) Heed(app *v1alpha1.Application, needs []supply.Needed, all boo
 				list = append(list, n)
 			}
 		}
+	}
+	if slices.EqualFunc(list, had, func(a, b need.Need) bool { return a.Key() == b.Key() }) {
+		return // as at most turns
 	}
 	s.mu.Lock()
 	if s.needs == nil {

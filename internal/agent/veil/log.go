@@ -18,6 +18,9 @@ type handler struct {
 
 // Handle writes a record without decrypted values.
 func (h handler) Handle(ctx context.Context, r slog.Record) error {
+	if h.veil.Empty() {
+		return h.Handler.Handle(ctx, r)
+	}
 	clean := slog.NewRecord(r.Time, r.Level, h.veil.Text(r.Message), r.PC)
 	r.Attrs(func(a slog.Attr) bool {
 		clean.AddAttrs(h.veil.attr(a))

@@ -2,9 +2,12 @@
 package veil
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
@@ -147,12 +150,62 @@ func (v *Veil) Text(s string) string {
 	return s
 }
 
-// Document gives JSON without the decrypted values that do not occur by chance.
+// Document gives JSON without the decrypted values that do not occur by chance. It is JSON of the same form, and its times stay:
+// a value that equals one is no secret, and what reads the document needs it.
 func (v *Veil) Document(raw []byte) []byte {
-	for _, k := range v.all() {
+	known := v.all()
+	clean := replaced(known, raw)
+	if bytes.Equal(clean, raw) {
+		return raw
+	}
+	var doc any
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	if decoder.Decode(&doc) != nil || decoder.More() {
+		return clean
+	}
+	out, err := json.Marshal(hidden(known, doc))
+	if err != nil {
+		return clean
+	}
+	return out
+}
+
+func replaced(known []*redact.Known, raw []byte) []byte {
+	for _, k := range known {
 		raw = k.Document(raw)
 	}
 	return raw
+}
+
+// hidden gives a value of JSON without what is known.
+func hidden(known []*redact.Known, value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(value))
+		for key, inner := range value {
+			if clean, is := hidden(known, key).(string); is {
+				key = clean
+			}
+			out[key] = hidden(known, inner)
+		}
+		return out
+	case []any:
+		for i, inner := range value {
+			value[i] = hidden(known, inner)
+		}
+		return value
+	case json.Number:
+		if clean := string(replaced(known, []byte(value))); clean != value.String() {
+			return clean
+		}
+	case string:
+		if _, err := time.Parse(time.RFC3339Nano, value); err == nil {
+			return value
+		}
+		return string(replaced(known, []byte(value)))
+	}
+	return value
 }
 
 // Error gives an error whose text has no decrypted value. What it wraps stays.

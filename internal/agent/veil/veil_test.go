@@ -2,11 +2,14 @@ package veil_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-gitops/slipway/internal/agent/veil"
 )
@@ -75,5 +78,27 @@ func TestTheFirstValuesAreGivenUpOverTheBound(t *testing.T) {
 	}
 	if last := "0011-255-" + strings.Repeat("x", 4096); v.Text(last) == last {
 		t.Error("what was noted last is not known")
+	}
+}
+
+func TestADocumentKeepsItsForm(t *testing.T) {
+	t.Parallel()
+	v := veil.New()
+	v.Note([]string{"2026-11-28T03:13:25Z", "plum-Tree-4711", "12345678901"})
+	in := `{"at":"2026-11-28T03:13:25Z","n":12345678901,"m":7.50,"texts":["a plum-Tree-4711 b",null,true],"plum-Tree-4711":{"x":"\u003cb\u003e"}}`
+	var got, want any
+	if err := json.Unmarshal(v.Document([]byte(in)), &got); err != nil {
+		t.Fatal(err)
+	}
+	hidden := strings.TrimPrefix(strings.TrimSuffix(string(v.Document([]byte("a plum-Tree-4711 b"))), " b"), "a ")
+	if hidden == "" || strings.Contains(hidden, "plum") {
+		t.Fatalf("it is hidden as %q", hidden)
+	}
+	out := fmt.Sprintf(`{"at":"2026-11-28T03:13:25Z","n":%q,"m":7.50,"texts":["a %s b",null,true],%q:{"x":"<b>"}}`, hidden, hidden, hidden)
+	if err := json.Unmarshal([]byte(out), &want); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

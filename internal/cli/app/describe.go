@@ -9,15 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
-// shortRevision cuts a commit id to what people compare by eye; other revisions stay whole.
-func shortRevision(revision string) string {
-	if len(revision) == 40 && strings.Trim(revision, "0123456789abcdef") == "" {
-		return revision[:10]
-	}
-	return revision
-}
+func shortRevision(revision string) string { return legible.Revision(revision, 10) }
 
 // revisions joins the revisions of one or several sources.
 func revisions(one string, several []string) string {

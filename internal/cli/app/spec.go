@@ -38,9 +38,9 @@ type specFlags struct {
 // addFlags registers the flags and returns their names.
 func (s *specFlags) addFlags(flags *pflag.FlagSet) []string {
 	own := pflag.NewFlagSet("application", pflag.ContinueOnError)
-	own.StringVar(&s.repo, "repo", "", "`URL` of the repository: Git; beside an Argo CD also Helm or OCI")
+	own.StringVar(&s.repo, "repo", "", "`URL` of the Git repository, Helm repository or OCI registry")
 	own.StringVar(&s.path, "path", "", "`directory` in the repository")
-	own.StringVar(&s.chart, "chart", "", "`name` of the chart, where --repo is a Helm repository")
+	own.StringVar(&s.chart, "chart", "", "`name` of the chart, where --repo is a Helm repository or an OCI registry")
 	own.StringVar(&s.revision, "revision", "", "`branch`, tag, commit or version to follow (default HEAD, or the newest version)")
 	own.StringVar(&s.project, "project", v1alpha1.DefaultProject, "AppProject whose rules apply")
 	own.StringVar(&s.destServer, "dest-server", "", "`URL` of the destination cluster (default the agent's own)")

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
 	"github.com/slipway-gitops/slipway/internal/cli/service"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // NewCmd returns the command `ledger` with its verbs.
@@ -163,12 +164,7 @@ func action(e *api.LedgerEntry) string {
 	return e.Action + " (repair)"
 }
 
-func shortRevision(text string) string {
-	if len(text) == 40 {
-		return text[:7]
-	}
-	return text
-}
+func shortRevision(text string) string { return legible.Revision(text, 7) }
 
 // counts say on one line what an operation did.
 func counts(n api.LedgerCounts) string {

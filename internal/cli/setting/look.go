@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // projectHelp is the help of --project for commands that look into a repository.
@@ -134,9 +135,9 @@ func summary(p *api.RepositoryPaths) string {
 		where = "the root"
 	}
 	if p.Tool == "" {
-		return fmt.Sprintf("%s at %.10s has nothing to deploy", where, p.Revision)
+		return fmt.Sprintf("%s at %s has nothing to deploy", where, legible.Revision(p.Revision, 10))
 	}
-	text := fmt.Sprintf("%s at %.10s is rendered by %s", where, p.Revision, p.Tool)
+	text := fmt.Sprintf("%s at %s is rendered by %s", where, legible.Revision(p.Revision, 10), p.Tool)
 	if p.Details != nil && p.Details.Helm != nil {
 		text += fmt.Sprintf(": chart %s %s", p.Details.Helm.Name, p.Details.Helm.Version)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // Begun reports whether an operation has begun and is not over, and does not wait for its next attempt either.
@@ -138,16 +139,13 @@ func same(a, b any) bool {
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-// Short writes revisions in a text: seven characters of each.
+// Short writes revisions in a text: seven digits of commits and digests, and versions whole.
 func Short(revisions []string) string {
-	var out string
+	out := make([]string, len(revisions))
 	for i, rev := range revisions {
-		if i > 0 {
-			out += ", "
-		}
-		out += rev[:min(len(rev), 7)]
+		out[i] = legible.Revision(rev, 7)
 	}
-	return out
+	return strings.Join(out, ", ")
 }
 
 // Few joins the first of many sentences.

@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
 	"github.com/slipway-gitops/slipway/internal/engine/render/need"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/source"
 )
 
@@ -173,22 +174,13 @@ func (o *Order) Record(revisions []string) Record {
 	for _, now := range o.List() {
 		if had := o.Had.needed[now.Key()].Resolved; had != "" && now.Resolved != "" && had != now.Resolved {
 			r.Moved = append(r.Moved, fmt.Sprintf("%s (%s) moved from %s to %s while the source stayed at its revision; "+
-				"name a commit, a version or a lock to prevent that", now.Need, now.By, Short(had), Short(now.Resolved)))
+				"name a commit, a version or a lock to prevent that", now.Need, now.By, legible.Revision(had, 12), legible.Revision(now.Resolved, 12)))
 		}
 	}
 	if r.Moved == nil {
 		r.Moved = o.Had.Moved
 	}
 	return r
-}
-
-// Short cuts commits and digests to what people read.
-func Short(revision string) string {
-	rest, digest := strings.CutPrefix(revision, "sha256:")
-	if digest || len(rest) == 40 {
-		return rest[:min(len(rest), 12)]
-	}
-	return revision
 }
 
 // Refs finds the trees that sources refer to by name.

@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 431614ac70182fcf21377570127a1ef201f2b0dec8085c323d283df8dad00757
+// sha256 of it: ff7ce6209fb50028fce805c7fb8bb33f3cc35f249b3a2919f6c46a4c39b9f4b1
 
 export interface paths {
 	"/api/v1/access/can": {

@@ -98,10 +98,7 @@ const (
 )
 
 func shortRevision(revision string) string {
-	if len(revision) == commitLength {
-		return revision[:shortCommit]
-	}
-	return legible.Cut(revision, longestRevision)
+	return legible.Cut(legible.Revision(revision, shortCommit), longestRevision)
 }
 
 // badgePart is a word of a badge on its colour.

@@ -89,7 +89,7 @@ describe("wrong", () => {
 describe("what has no effect at Slipway's own engine", () => {
   const offered = (kind: typeof repositories, values: Record<string, string>, beside: boolean) =>
     shownFields(kind, values, beside).flatMap((f) => f.choices?.map(([value]) => `${f.name}=${value}`) ?? [f.name]);
-  const idle = ["type=helm", "_auth=app", "enableLfs"];
+  const idle = ["_auth=app", "enableLfs"];
   it("is offered where an Argo CD uses it", () => {
     const all = [...offered(repositories, {}, true), ...offered(clusters, {}, true)];
     expect(all).toEqual(expect.arrayContaining(idle));
@@ -106,7 +106,7 @@ describe("what has no effect at Slipway's own engine", () => {
     expect(offered(repositories, { type: "helm" }, false)).toContain("type=helm");
     expect(divide(clusters, { name: "edge", namespaces: "shop" }).fields).toEqual({ name: "edge", namespaces: "shop" });
     const left = { url: "u", type: "helm", enableLfs: "false", githubAppID: "7" };
-    expect(withoutEffect(left, repositories, false)).toEqual(["type", "githubAppID"]);
+    expect(withoutEffect(left, repositories, false)).toEqual(["githubAppID"]);
     expect(withoutEffect(left, repositories, true)).toEqual([]);
   });
 });

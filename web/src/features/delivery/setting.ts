@@ -60,13 +60,13 @@ const oci = (values: Record<string, string>) => values.type === "oci";
 const git = (values: Record<string, string>) => (values.type ?? "git") === "git";
 
 const repository: SettingField[] = [
-  { name: "url", label: "Address", required: true, fixed: true, hint: "https://…, ssh://…, or git@host:path" },
+  { name: "url", label: "Address", required: true, fixed: true, hint: "https://…, ssh://…, git@host:path or oci://…" },
   {
     name: "type",
     label: "Type",
     choices: [
       ["git", "Git"],
-      ["helm", "Helm repository", true],
+      ["helm", "Helm repository"],
       ["oci", "OCI registry"],
     ],
   },
