@@ -189,14 +189,13 @@ func (r *rendering) hookTasks(started time.Time) []plan.Task {
 	return out
 }
 
-var nameable = strings.NewReplacer("+", "-", "_", "-", ":", "-", "/", "-")
-
 // hookSuffix names a hook after the revision, the phase, and the start of its operation.
 func hookSuffix(revisions []string, phase v1alpha1.SyncPhase, started time.Time) string {
 	revision := ""
 	if len(revisions) > 0 {
 		// A digest and a version may have what a name may not.
-		if revision = nameable.Replace(strings.TrimPrefix(revisions[0], "sha256:")); len(revision) >= 8 {
+		revision = strings.NewReplacer("+", "-", "_", "-", ":", "-", "/", "-").Replace(strings.TrimPrefix(revisions[0], "sha256:"))
+		if len(revision) >= 8 {
 			revision = strings.TrimRight(revision[:7], "-.")
 		}
 	}
