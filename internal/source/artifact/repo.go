@@ -134,8 +134,9 @@ func (r *Repo) Resolve(ctx context.Context, rev Revision, since time.Time) (Foun
 	return a.found, a.err
 }
 
-// Tip returns the revision that a tree of rev would have, and when the remote was asked. It answers from what is known where that is not older than age, and asks the remote otherwise. Nothing is fetched. With
-// an error it returns what was known before, if anything was.
+// Tip returns the revision that a tree of rev would have, and when the remote was asked. It answers from what is known where that is
+// not older than age, and asks the remote otherwise. Nothing is fetched. With an error it returns what was known before, if anything
+// was.
 func (r *Repo) Tip(ctx context.Context, rev Revision, age time.Duration) (revision string, seen time.Time, err error) {
 	since := time.Now().Add(-age)
 	if _, seen = r.tip(rev); !seen.After(since) {
