@@ -283,4 +283,3 @@ func TestARealRegistryThatIsDownIsReported(t *testing.T) {
 		t.Errorf("%q, %v", raw, err)
 	}
 }
-
