@@ -52,7 +52,7 @@ func (in *inputs) permit() error {
 		sources = append(slices.Clone(sources), in.app.Spec.EffectiveSources()...)
 	}
 	for i, src := range sources {
-		if err := in.rules.PermitsSource(src.RepoURL); err != nil {
+		if err := in.rules.PermitsChart(src.RepoURL, src.Chart); err != nil {
 			if len(in.Sources) > 1 && i < len(in.Sources) {
 				err = fmt.Errorf("source %d of %d: %w", i+1, len(in.Sources), err)
 			}

@@ -53,7 +53,7 @@ func (in *inputs) resolve(ctx context.Context) error {
 		return at(StagePermit, err)
 	}
 	in.order = &supply.Order{
-		Needs: in.engine.Needs, Find: in.engine.Renderer.Needs, App: in.app, Permits: in.rules.PermitsSource,
+		Needs: in.engine.Needs, Find: in.engine.Renderer.Needs, App: in.app, Permits: in.rules.PermitsChart,
 		Since: in.req.Since, Sealed: in.req.Sealed, Had: in.kept.needed, Held: len(in.pinned) > 0,
 	}
 	return at(StageFetch, in.fetch(ctx))

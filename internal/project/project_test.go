@@ -52,6 +52,13 @@ func TestPermitsSource(t *testing.T) {
 		{"a query does not stand for a host", "https://evil.example?.git.example/app", []string{"https://*.git.example/*"}, false},
 		{"nor does a fragment", "https://evil.example#.git.example/app", []string{"https://*.git.example/*"}, false},
 		{"where everything is permitted, odd addresses are", "https://git.example/a?b", []string{"*"}, true},
+		{"unless one is denied", "https://git.example/a?b", []string{"*", "!https://git.example/a"}, false},
+		{"a path does not climb to what is denied", "https://git.example/x/../a", []string{"*", "!https://git.example/a"}, false},
+		{"a dot behind the host makes no difference to a denial", "https://git.example./a", []string{"*", "!https://git.example/a"}, false},
+		{"a tag makes no difference to a denial", "oci://r.example/a:1.0", []string{"*", "!oci://r.example/a"}, false},
+		{"nor does a digest", "oci://r.example/a@sha256:00", []string{"*", "!oci://r.example/a"}, false},
+		{"nor does the port of a registry", "oci://r.example:443/a", []string{"*", "!oci://r.example/a"}, false},
+		{"another port is another registry", "oci://r.example:5000/a", []string{"*", "!oci://r.example/a"}, true},
 		{"an alternative", "https://git.example/b/app", []string{"https://git.example/{a,b}/*"}, true},
 		{"a class", "https://git.example/c/app", []string{"https://git.example/[!ab]/app"}, true},
 		{"an inverted class does not match a slash", "https://git.example/a/b", []string{"https://git.example/a[!x]b"}, false},
@@ -65,6 +72,28 @@ func TestPermitsSource(t *testing.T) {
 				t.Errorf("permitted %v, want %v: %v", err == nil, c.permitted, err)
 			}
 		})
+	}
+}
+
+func TestADenialHoldsForTheChartsOfARegistry(t *testing.T) {
+	t.Parallel()
+	r := rules(t, v1alpha1.AppProjectSpec{SourceRepos: []string{"*", "!oci://r.example/secret", "!https://charts.example/secret"}})
+	for _, c := range []struct {
+		repo, chart string
+		permitted   bool
+	}{
+		{"oci://r.example", "secret", false},
+		{"oci://r.example/", "secret", false},
+		{"r.example", "secret", false},
+		{"r.example:443", "secret", false},
+		{"r.example/secret", "", false},
+		{"oci://r.example", "secrets", true},
+		{"oci://r.example/other", "secret", true},
+		{"https://charts.example", "secret", true}, // a Helm repository is one address
+	} {
+		if err := r.PermitsChart(c.repo, c.chart); (err == nil) != c.permitted {
+			t.Errorf("chart %q of %s: permitted %t, want %t: %v", c.chart, c.repo, err == nil, c.permitted, err)
+		}
 	}
 }
 

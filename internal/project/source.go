@@ -10,7 +10,7 @@ import (
 // PermitsSource says whether Applications may read a repository (spec.sourceRepos): nil, or why not. Letter case, a
 // ".git" or "/" at the end, and the two ways to write an ssh address make no difference.
 //
-// Addresses that mean another place to Git than to a reader are refused unless every repository is permitted: with
+// Addresses that mean another place to Git than to a reader are refused unless every repository is permitted and none denied: with
 // "https://git.example/team/**" permitted, "https://git.example/team/../other" is not.
 func (r *Rules) PermitsSource(repoURL string) error {
 	if len(repoURL) > maxValue {
@@ -22,10 +22,11 @@ func (r *Rules) PermitsSource(repoURL string) error {
 	if decoded, err := url.PathUnescape(plain); err != nil || decoded != plain {
 		spellings = append(spellings, normalize(decoded)) // "" where it cannot be decoded
 	}
-	open, permitted := false, true
+	open, denies, permitted := false, false, true
 	for _, s := range spellings {
 		every, matches := false, false
 		for _, rule := range r.sources {
+			denies = denies || rule.deny
 			switch {
 			case rule.deny && (rule.match(s) || rule.match(anonymous(s))):
 				return r.denied("repository %s: spec.sourceRepos of the project forbids it; use another repository, or have the project changed", shown)
@@ -41,8 +42,33 @@ func (r *Rules) PermitsSource(repoURL string) error {
 	switch {
 	case !permitted:
 		return r.denied("repository %s: add it to spec.sourceRepos of the project, or use another repository", shown)
-	case !open && ambiguous(spellings):
+	case (!open || denies) && ambiguous(spellings):
 		return r.denied("repository %s: its address has \"..\", \"?\", \"#\", \"\\\" or blanks in it; write the address without", shown)
+	}
+	return nil
+}
+
+// PermitsChart is PermitsSource for an address and a chart there; "" for none. In a registry the chart is a part of the address, with
+// or without a scheme, so a rule that denies that address holds as well.
+func (r *Rules) PermitsChart(repoURL, chart string) error {
+	if err := r.PermitsSource(repoURL); err != nil {
+		return err
+	}
+	scheme, rest, ok := strings.Cut(repoURL, "://")
+	if !ok {
+		rest = repoURL
+	}
+	if ok && !strings.EqualFold(scheme, "oci") {
+		return nil
+	}
+	for _, address := range []string{"oci://" + rest, "oci://" + strings.TrimSuffix(rest, "/") + "/" + chart} {
+		s := anonymous(normalize(address))
+		for _, rule := range r.sources {
+			if rule.deny && rule.match(s) {
+				return r.denied("repository %s: spec.sourceRepos of the project forbids it; use another repository, or have the project changed",
+					redact.Addresses(address))
+			}
+		}
 	}
 	return nil
 }
@@ -93,16 +119,23 @@ func shorten(s string) string {
 	return strings.TrimSuffix(s, ".git")
 }
 
-// anonymous returns a normalized address without the user of http(s) and without a port that is the default: a rule
-// that denies is not got around with either.
+// anonymous returns a normalized address without the user of http(s), a port that is the default, a dot behind the host, and the tag or
+// the digest of an artifact: a rule that denies is not got around with any of them.
 func anonymous(s string) string {
 	scheme, rest, ok := strings.Cut(s, "://")
-	if !ok || (scheme != "https" && scheme != "http") {
+	port, known := map[string]string{"https": ":443", "http": ":80", "oci": ":443"}[scheme]
+	if !ok || !known {
 		return s
+	}
+	if at := strings.LastIndexByte(rest, '@'); scheme == "oci" && at > strings.LastIndexByte(rest, '/') {
+		rest = rest[:at]
 	}
 	authority, path, slash := strings.Cut(rest, "/")
 	authority = authority[strings.LastIndexByte(authority, '@')+1:]
-	authority = strings.TrimSuffix(authority, map[string]string{"https": ":443", "http": ":80"}[scheme])
+	authority = strings.TrimSuffix(strings.TrimSuffix(authority, port), ".")
+	if tag := strings.LastIndexByte(path, ':'); scheme == "oci" && tag > strings.LastIndexByte(path, '/') {
+		path = path[:tag]
+	}
 	if slash {
 		path = "/" + path
 	}

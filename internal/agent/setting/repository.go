@@ -61,7 +61,7 @@ func (v *browser) mayLook(cmd agentapi.Command, called, address string) error {
 	if err != nil {
 		return err
 	}
-	if err := rules.PermitsSource(address); err != nil {
+	if err := rules.PermitsChart(address, ""); err != nil {
 		return &engine.ProjectError{Err: err}
 	}
 	return nil

@@ -123,7 +123,7 @@ func (v *looks) tips(ctx context.Context, cmd agentapi.Command) (any, error) {
 	moved := false
 	for i, s := range app.Spec.EffectiveSources() {
 		tip := api.RevisionTip{}
-		err := rules.PermitsSource(s.RepoURL)
+		err := rules.PermitsChart(s.RepoURL, s.Chart)
 		if err == nil {
 			tip.Tip, tip.TipSeenAt, err = src.Tip(ctx, app.Spec.ProjectName(), s, age)
 		}

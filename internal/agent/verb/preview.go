@@ -273,7 +273,7 @@ func (p *preview) checkProject() {
 		p.problem("metadata.namespace", api.ProblemError, "%v", err)
 	}
 	for i, src := range app.Spec.EffectiveSources() {
-		if err := rules.PermitsSource(src.RepoURL); err != nil && src.RepoURL != "" {
+		if err := rules.PermitsChart(src.RepoURL, src.Chart); err != nil && src.RepoURL != "" {
 			p.problem(p.source(i)+".repoURL", api.ProblemError, "%v", err)
 		}
 	}

@@ -72,7 +72,7 @@ func (v *looks) reposOf(app *v1alpha1.Application) ([]*gitsource.Repo, error) {
 	}
 	var out []*gitsource.Repo
 	for _, s := range list {
-		if s.RepoURL == "" || rules.PermitsSource(s.RepoURL) != nil {
+		if s.RepoURL == "" || rules.PermitsChart(s.RepoURL, s.Chart) != nil {
 			continue
 		}
 		if repo, _, err := src.Repo(app.Spec.ProjectName(), s); err == nil && !slices.Contains(out, repo) {

@@ -63,7 +63,7 @@ type Order struct {
 	Needs   Needs // nil: nothing is fetched
 	Find    func(req render.Request, scope string) ([]need.Need, error)
 	App     *v1alpha1.Application
-	Permits func(address string) error // whether the project permits it, as a repository
+	Permits func(address, chart string) error // whether the project permits them, as those of a source
 	Since   time.Time
 	Sealed  bool // nothing is decrypted
 	// Had is what an earlier turn needed; where Held, an operation has begun with it and goes on with it.
@@ -127,7 +127,7 @@ func (o *Order) fetch(ctx context.Context, n need.Need) (source.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := o.Permits(from.URL); err != nil {
+	if err := o.Permits(from.URL, from.Name); err != nil {
 		return nil, &ForbiddenError{err}
 	}
 	if o.resolved == nil {

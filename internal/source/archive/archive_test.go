@@ -207,6 +207,18 @@ func TestAHostileArchiveIsRefusedAndLeavesNothing(t *testing.T) {
 	for i := range 40 {
 		cross = append(cross, symlink(fmt.Sprintf("d/s%d", i), "../e"), symlink(fmt.Sprintf("e/s%d", i), "../d"))
 	}
+	long := strings.Repeat("L", 250)
+	names := []header{}
+	for i := range 600 {
+		names = append(names, file(fmt.Sprintf("d0/%s%d", strings.Repeat("n", 200), i), ""))
+	}
+	for i := range 30 { // each directory is in the one before, under a long name
+		names = append(names, file(fmt.Sprintf("d%d/x", i+1), ""), symlink(fmt.Sprintf("d%d/%s", i+1, long), fmt.Sprintf("../d%d", i)))
+	}
+	_, _, err := store(t, t.TempDir(), 0).Unpack("key", bytes.NewReader(pack(t, true, names...)), "", archive.Limits{})
+	if !errors.Is(err, archive.ErrArchive) || !strings.Contains(err.Error(), "16 MiB together") {
+		t.Errorf("names that links make long: %v", err)
+	}
 	limits := archive.Limits{Files: 100, Bytes: 4 << 20, File: 2 << 20, Depth: 8, Ratio: 100}
 	for name, c := range map[string]struct {
 		raw  []byte

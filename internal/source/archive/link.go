@@ -32,7 +32,7 @@ func (b *builder) resolveLinks() error {
 		switch {
 		case errors.Is(err, errBroken), errors.Is(err, errLoop):
 			b.nodes[name] = &node{Mode: fs.ModeSymlink}
-			if err := b.count(); err != nil {
+			if err := b.count(name); err != nil {
 				return err
 			}
 		case err != nil:
@@ -86,7 +86,7 @@ func (b *builder) copyTo(name, to string, below map[string][]string, real map[st
 		return nil, refuse("directories are nested deeper than %d at %q, links followed", b.limits.Depth, shown(name))
 	}
 	b.nodes[name] = b.nodes[to]
-	if err := b.count(); err != nil {
+	if err := b.count(name); err != nil {
 		return nil, err
 	}
 	if !b.nodes[to].Mode.IsDir() {

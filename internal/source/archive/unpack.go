@@ -50,7 +50,8 @@ func (l Limits) withDefaults() Limits {
 }
 
 const (
-	maxName   = 1024 // bytes of a name, and of the target of a link
+	maxName   = 1024     // bytes of a name, and of the target of a link
+	maxNames  = 16 << 20 // bytes of all names: they are kept in memory
 	freeRatio = 1 << 20
 )
 
@@ -151,6 +152,7 @@ type builder struct {
 	nodes  map[string]*node
 	links  map[string]link
 	steps  int // of following links
+	names  int // bytes of all names, links followed
 }
 
 func (b *builder) readAll(in *tar.Reader, packed *counted) error {
@@ -238,12 +240,16 @@ func (b *builder) makeDir(name string) error {
 		return err
 	}
 	b.nodes[name] = &node{Mode: fs.ModeDir}
-	return b.count()
+	return b.count(name)
 }
 
-func (b *builder) count() error {
+// count counts a name that was added.
+func (b *builder) count(name string) error {
 	if len(b.nodes) > b.limits.Files {
 		return b.tooMany()
+	}
+	if b.names += len(name); b.names > maxNames {
+		return refuse("the names of its files and directories have more than %d MiB together, links followed: shorten them", maxNames>>20)
 	}
 	return nil
 }
@@ -273,7 +279,7 @@ func (b *builder) file(in *tar.Reader, h *tar.Header, name string, packed *count
 		Sum: hex.EncodeToString(sum.Sum(nil)),
 	}
 	b.at += n
-	return b.count()
+	return b.count(name)
 }
 
 // nameOf checks a name of an archive, and makes it one of a Tree.

@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
+	"go.yaml.in/yaml/v3"
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/slipway-gitops/slipway/internal/legible"
@@ -19,6 +21,9 @@ import (
 const (
 	maxVersions    = 20_000 // of one chart
 	maxDescription = 300    // bytes
+	maxVersion     = 256    // bytes; Helm itself takes no longer one
+	maxWritten     = 4 << 20
+	maxDepth       = 200
 )
 
 // versions are those of one chart, with the place of each in the index.
@@ -57,7 +62,7 @@ func (t table) list(from io.Reader, base int64) (versions, error) {
 			}
 			name = e.version
 		}
-		if name == "" {
+		if name == "" || len(name) > maxVersion {
 			return nil
 		}
 		if len(out.names) >= maxVersions {
@@ -176,6 +181,9 @@ func quickVersion(raw []byte) (string, bool) {
 func (t table) entry(raw []byte) (entry, error) {
 	asJSON := raw
 	if !t.json {
+		if bomb(raw) {
+			return entry{}, wrong("a version is too large once its aliases are written out: publish it again without them")
+		}
 		var err error
 		if asJSON, err = sigsyaml.YAMLToJSON(raw); err != nil { // its text may quote the index
 			return entry{}, wrong("a version is not valid YAML, or uses anchors of another one")
@@ -205,6 +213,27 @@ func (t table) entry(raw []byte) (entry, error) {
 		e.digest = "sha256:" + strings.ToLower(strings.TrimPrefix(e.digest, "sha256:"))
 	}
 	return e, nil
+}
+
+// bomb reports whether YAML is too large once its aliases stand for what they name: readers write that out as often as it is named.
+func bomb(raw []byte) bool {
+	if bytes.IndexByte(raw, '&') < 0 || bytes.IndexByte(raw, '*') < 0 {
+		return false
+	}
+	var doc yaml.Node
+	left := maxWritten
+	return yaml.Unmarshal(raw, &doc) == nil && !fits(&doc, &left, 0)
+}
+
+// fits takes the size of a node from left.
+func fits(n *yaml.Node, left *int, depth int) bool {
+	if *left -= len(n.Value) + 1; *left < 0 || depth > maxDepth {
+		return false
+	}
+	if n.Alias != nil {
+		return fits(n.Alias, left, depth+1)
+	}
+	return !slices.ContainsFunc(n.Content, func(inner *yaml.Node) bool { return !fits(inner, left, depth+1) })
 }
 
 // textOf is a text, or a number that was meant as one.

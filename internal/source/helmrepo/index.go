@@ -105,6 +105,8 @@ func (r *Repo) current(ctx context.Context, since time.Time) (*index, error) {
 	if x := r.known(since); x != nil {
 		return x, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
 	before := r.onDisk()
 	began := time.Now()
 	x, err := r.ask(ctx, before, began)
@@ -129,9 +131,15 @@ func (r *Repo) known(since time.Time) *index {
 
 // remembered returns the newest index at hand, however old; nil where there is none.
 func (r *Repo) remembered() *index {
-	r.turn <- struct{}{}
-	defer func() { <-r.turn }()
-	return r.onDisk()
+	select {
+	case r.turn <- struct{}{}:
+		defer func() { <-r.turn }()
+		return r.onDisk()
+	default: // another caller asks the repository, which may take long
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.index
+	}
 }
 
 // onDisk returns the index that is at hand, from memory or from an earlier process. The turn is held.

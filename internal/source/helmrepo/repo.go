@@ -27,7 +27,8 @@ import (
 const (
 	maxArchive = 100 << 20       // bytes of an archive as it is sent
 	lookAge    = 5 * time.Second // an index that is older is asked for again before it is shown
-	maxListed  = 500             // charts whose versions are kept in memory
+	maxTime    = 10 * time.Minute
+	maxListed  = 500 // charts whose versions are kept in memory
 )
 
 // Options configure a Repo.
@@ -67,7 +68,7 @@ func New(address string, a web.Access, o Options) (*Repo, error) {
 }
 
 // URL is the address without user information, spelled one way.
-func (r *Repo) URL() string { return r.web.Home().String() }
+func (r *Repo) URL() string { return web.Shown(r.web.Home()) }
 
 // Scope identifies (address, access) without revealing the access.
 func (r *Repo) Scope() string { return r.web.Scope() }
@@ -151,6 +152,8 @@ func (r *Repo) Fetch(ctx context.Context, chart string, f artifact.Found) (sourc
 			return rooted(tree, chart, f.Version)
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
 	body, err := r.open(ctx, chart, e)
 	if err != nil {
 		return nil, r.about(err)

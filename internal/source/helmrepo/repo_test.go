@@ -338,6 +338,40 @@ func TestAHostileIndexIsRefusedWithAReason(t *testing.T) {
 	}
 }
 
+func TestAVersionOfAnIndexIsBounded(t *testing.T) {
+	t.Parallel()
+	long := "1.0.0-" + strings.Repeat("a", 20_000)
+	text := "entries:\n  app:\n  - version: 1.0.0\n    description: 'a & b *c*'\n    urls: [a.tgz]\n  - version: " + long + "\n" +
+		"  - version: 2.0.0\n    a: &a " + strings.Repeat("x", 5000) + "\n    b: [" + strings.Repeat("*a,", 2000) + "*a]\n"
+	r := open(t, indexOf(t, text), "", web.Access{})
+	got, err := r.Releases(t.Context(), "app", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range got.Versions {
+		if len(v.Version) > 256 {
+			t.Errorf("a version of %d bytes is kept", len(v.Version))
+		}
+	}
+	if f := find(t, r, "app", "1.0.0"); f.Version != "1.0.0" {
+		t.Errorf("signs that are no anchors: %v", f)
+	}
+	if _, err := r.Find(t.Context(), artifact.Revision{Chart: "app", Version: "2.0.0"}, time.Now()); !errors.Is(err, helmrepo.ErrIndex) || !strings.Contains(err.Error(), "aliases are written out") {
+		t.Errorf("a version with aliases: %v", err)
+	}
+}
+
+func TestAnAddressIsShownWithoutItsQuery(t *testing.T) {
+	t.Parallel()
+	r := open(t, "https://charts.example.org/team?sig=s3cret", "", web.Access{})
+	if r.URL() != "https://charts.example.org/team" || !strings.Contains(r.Scope(), "team") {
+		t.Errorf("it is %s, of scope %s", r.URL(), r.Scope())
+	}
+	if other := open(t, "https://charts.example.org/team?sig=other", "", web.Access{}); other.Scope() == r.Scope() {
+		t.Error("two addresses have one scope")
+	}
+}
+
 func FuzzIndex(f *testing.F) {
 	f.Add("entries:\n  app:\n  - version: 1.0.0\n    urls: [a]\n")
 	f.Add(`{"entries":{"app":[{"version":"1.0.0"}]}}`)

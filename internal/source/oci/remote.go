@@ -103,7 +103,8 @@ func Open(o Options) (*Remote, error) {
 	}
 	return &Remote{
 		opts: o, registry: reg, store: o.Store, log: o.Log, heads: map[string]head{}, saved: map[artifact.Revision]artifact.Found{},
-		scope: fmt.Sprintf("%s@%s %s %t %s", o.Address, o.Version, kind, o.PlainHTTP, o.Access.Scope()),
+		scope: fmt.Sprintf("%s@%s %s %t %v %s %s", o.Address, o.Version, kind, o.PlainHTTP, o.Limits,
+			strings.Join(o.MediaTypes, ","), o.Access.Scope()),
 	}, nil
 }
 
@@ -262,7 +263,7 @@ func (r *Remote) Recall(rev artifact.Revision) (artifact.Found, bool) {
 }
 
 func (r *Remote) treeKey(digest string) string {
-	return "oci content " + r.scope + " " + strings.Join(r.opts.MediaTypes, ",") + " " + digest
+	return "oci content " + r.scope + " " + digest
 }
 
 // Fetch returns the files of what was found: from disk, or from the registry.

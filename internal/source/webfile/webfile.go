@@ -52,7 +52,7 @@ func New(address string, policy *outward.Policy, a web.Access, name string) (*Fi
 }
 
 // URL is the address without user information, spelled one way.
-func (f *File) URL() string { return f.web.Home().String() }
+func (f *File) URL() string { return web.Shown(f.web.Home()) }
 
 // Scope identifies (address, access) without revealing the access.
 func (f *File) Scope() string { return "file " + f.web.Scope() }

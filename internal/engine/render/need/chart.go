@@ -18,6 +18,7 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 	"sigs.k8s.io/yaml"
 
+	"github.com/slipway-gitops/slipway/internal/engine/render/document"
 	"github.com/slipway-gitops/slipway/internal/redact"
 	"github.com/slipway-gitops/slipway/internal/source"
 )
@@ -25,6 +26,7 @@ import (
 const (
 	maxMetadata = 1 << 20  // bytes of a Chart.yaml or a lock
 	maxArchive  = 32 << 20 // bytes that are unpacked to find the name of an archive
+	maxArchives = 64 << 20 // of all archives of a chart
 )
 
 // Charts lists the charts that the chart in a directory of a tree depends on and that must be fetched: those of Chart.yaml, or
@@ -104,7 +106,11 @@ func decode(tree source.Tree, name string, into any) (ok bool, err error) {
 	if err != nil {
 		return false, passing(err)
 	}
-	return len(raw) <= maxMetadata && yaml.Unmarshal(raw, into) == nil, nil
+	return readable(raw) && yaml.Unmarshal(raw, into) == nil, nil
+}
+
+func readable(raw []byte) bool {
+	return len(raw) <= maxMetadata && document.WithinAliases(raw, maxMetadata)
 }
 
 var errOutOfSync = errors.New(`the lock file is out of sync with the dependencies in Chart.yaml or requirements.yaml; ` +
@@ -188,6 +194,7 @@ func vendored(tree source.Tree, dir string) (map[string]bool, error) {
 		return nil, err
 	}
 	out := map[string]bool{}
+	left := int64(maxArchives)
 	for _, e := range entries {
 		name := path.Join(root, e.Name)
 		if e.IsDir() {
@@ -206,18 +213,23 @@ func vendored(tree source.Tree, dir string) (map[string]bool, error) {
 		if err != nil {
 			return nil, err
 		}
-		out[archived(raw)] = true
+		if out[archived(raw, &left)] = true; left <= 0 {
+			return nil, fmt.Errorf("the archives in %s have more than %d MiB until the Chart.yaml of each is found; unpack the charts",
+				root, maxArchives>>20)
+		}
 	}
 	return out, nil
 }
 
-// archived returns the name of the chart in an archive, "" where it cannot be read.
-func archived(raw []byte) string {
+// archived returns the name of the chart in an archive, "" where it cannot be read. left is how much may still be unpacked.
+func archived(raw []byte, left *int64) string {
 	zr, err := gzip.NewReader(bytes.NewReader(raw))
 	if err != nil {
 		return ""
 	}
-	tr := tar.NewReader(io.LimitReader(zr, maxArchive))
+	bounded := &io.LimitedReader{R: zr, N: min(maxArchive, *left)}
+	defer func(most int64) { *left -= most - bounded.N }(bounded.N)
+	tr := tar.NewReader(bounded)
 	for {
 		h, err := tr.Next()
 		if err != nil {
@@ -229,7 +241,7 @@ func archived(raw []byte) string {
 		}
 		text, err := io.ReadAll(io.LimitReader(tr, maxMetadata))
 		var meta chart.Metadata
-		if err != nil || yaml.Unmarshal(text, &meta) != nil {
+		if err != nil || !readable(text) || yaml.Unmarshal(text, &meta) != nil {
 			return ""
 		}
 		return meta.Name

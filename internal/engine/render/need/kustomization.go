@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 
 	"github.com/slipway-gitops/slipway/internal/engine/render"
+	"github.com/slipway-gitops/slipway/internal/engine/render/document"
 	"github.com/slipway-gitops/slipway/internal/redact"
 	"github.com/slipway-gitops/slipway/internal/source"
 )
@@ -16,12 +17,13 @@ import (
 const (
 	maxKustomizations = 2000
 	maxKustomization  = 5 << 20 // bytes of one
+	maxRead           = 64 << 20
 )
 
 // Decode reads a kustomization with its deprecated fields moved to the present ones. ok is false where it cannot be read:
 // Kustomize says better what is wrong.
 func Decode(raw []byte) (k types.Kustomization, ok bool) {
-	if len(raw) > maxKustomization || k.Unmarshal(raw) != nil {
+	if len(raw) > maxKustomization || !document.WithinAliases(raw, maxKustomization) || k.Unmarshal(raw) != nil {
 		return k, false
 	}
 	k.FixKustomization()
@@ -129,6 +131,7 @@ type kustomizations struct {
 	build   BuildOptions
 	list    *list
 	visited map[place]bool
+	read    int // bytes
 }
 
 func findKustomize(req render.Request, l *list) error {
@@ -161,6 +164,9 @@ func (w *kustomizations) walk(at place, tree source.Tree, depth int) error {
 	for _, base := range konfig.RecognizedKustomizationFileNames() {
 		raw, err := tree.ReadFile(path.Join(at.dir, base))
 		if err == nil {
+			if w.read += len(raw); w.read > maxRead {
+				return fmt.Errorf("its kustomizations have more than %d MiB; split the application", maxRead>>20)
+			}
 			k, found = Decode(raw)
 			break
 		}
