@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
 	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/forecast"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
@@ -47,8 +48,8 @@ type comparison struct {
 	conditions notes
 	drifted    bool // the namespace has lost metadata that the Application gives it
 
-	takeovers []takeover               // objects that are as wanted, and of which others own the fields
-	foreseen  map[object.Key]foresight // by an engine that only looks on
+	takeovers []takeover     // objects that are as wanted, and of which others own the fields
+	foreseen  forecast.Known // by an engine that only looks on
 }
 
 // compare finds the difference of every object, by hashes alone where there is a fingerprint. The error is a StageError.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/forecast"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/supply"
 )
@@ -11,8 +12,8 @@ import (
 type memory struct {
 	wanted *wanted // by the last rendering; nil before the first one
 
-	foreseen map[object.Key]foresight // by an engine that only looks on
-	unmarked map[object.Key]unmarked  // what is as wanted and has no mark
+	foreseen forecast.Known          // by an engine that only looks on
+	unmarked map[object.Key]unmarked // what is as wanted and has no mark
 
 	needed   supply.Record // of the last rendering
 	target   apply.Target  // of the last turn

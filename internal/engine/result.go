@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/fit"
+	"github.com/slipway-gitops/slipway/internal/engine/forecast"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/source"
@@ -33,7 +34,7 @@ type Result struct {
 	Changes     []source.Change                 // authors of the deployed commits, one per source, as far as the sources know
 	Unpinned    *v1alpha1.Pin                   // a rollback that is over: Git has moved past it
 	Wake        time.Duration                   // when to look again at an operation that waits, at the latest; 0 for never
-	Forecast    Forecast                        // where the engine only looks on
+	Forecast    forecast.Forecast               // where the engine only looks on
 	TakenOver   int                             // how many objects changed hands, without another change
 	Times       map[Stage]time.Duration
 	Account     *Account // of an operation that is over, where a ledger wants it

@@ -1,9 +1,7 @@
 package engine
 
 import (
-	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 )
@@ -25,18 +23,5 @@ func TestWhoLooksOnLeavesOperationsToOthers(t *testing.T) {
 				t.Error("the Application itself has changed")
 			}
 		})
-	}
-}
-
-func TestALongValueIsShownInPart(t *testing.T) {
-	t.Parallel()
-	long := shown(strings.Repeat("ä", 2*maxWouldValue))
-	if len(long) > maxWouldValue+len("…") || !strings.HasSuffix(long, "…") || !utf8.ValidString(long) {
-		t.Errorf("%d bytes: %s", len(long), long)
-	}
-	for value, want := range map[any]string{nil: "", "a": `"a"`, int64(3): "3", false: "false"} {
-		if got := shown(value); got != want {
-			t.Errorf("%v: %s", value, got)
-		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/forecast"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
@@ -24,13 +25,6 @@ type takeover struct {
 	*apply.Takeover
 	key  object.Key
 	hash uint64
-}
-
-// Ownership says how an object would change hands without another change.
-type Ownership struct {
-	Key   object.Key
-	From  []string // the field managers whose fields would pass
-	Patch string   // the JSON patch that would be sent; its resourceVersion is that of the comparison
 }
 
 const (
@@ -151,9 +145,9 @@ func (r *rendering) lean(m object.Manifest, have map[string]any) (object.Manifes
 	return out, err
 }
 
-func ownership(key object.Key, over *apply.Takeover) (*Ownership, error) {
+func ownership(key object.Key, over *apply.Takeover) (*forecast.Ownership, error) {
 	patch, err := over.Patch()
-	return &Ownership{Key: key, From: over.From(), Patch: patch}, err
+	return &forecast.Ownership{Key: key, From: over.From(), Patch: patch}, err
 }
 
 // takeOver has what was found to be as wanted change hands. An object that cannot is left as it is: it is compared by its

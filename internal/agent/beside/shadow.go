@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine"
+	"github.com/slipway-gitops/slipway/internal/engine/forecast"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -67,14 +68,14 @@ type ownedObject struct {
 
 // wouldObject is what would be done to one object, as it is reported.
 type wouldObject struct {
-	Group     string              `json:"group,omitempty"`
-	Kind      string              `json:"kind"`
-	Namespace string              `json:"namespace,omitempty"`
-	Name      string              `json:"name"`
-	Verb      string              `json:"verb"`
-	Why       string              `json:"why,omitempty"`
-	Fields    []engine.WouldField `json:"fields,omitempty"`
-	More      int                 `json:"moreFields,omitempty"`
+	Group     string           `json:"group,omitempty"`
+	Kind      string           `json:"kind"`
+	Namespace string           `json:"namespace,omitempty"`
+	Name      string           `json:"name"`
+	Verb      string           `json:"verb"`
+	Why       string           `json:"why,omitempty"`
+	Fields    []forecast.Field `json:"fields,omitempty"`
+	More      int              `json:"moreFields,omitempty"`
 }
 
 // String names the object and what would be done to it.

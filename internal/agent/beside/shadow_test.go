@@ -21,6 +21,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/forecast"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
@@ -124,9 +125,9 @@ func TestTheShadowReportSetsOurWordsBesideThoseOfTheStatus(t *testing.T) {
 	}
 	res := engine.Result{
 		Sync: v1alpha1.SyncStatusOutOfSync, Health: health.Result{Status: health.Healthy}, Revisions: []string{"abc"},
-		Forecast: engine.Forecast{Sync: true, Changes: []engine.Would{{
+		Forecast: forecast.Forecast{Sync: true, Changes: []forecast.Would{{
 			Key: object.Key{Kind: "ConfigMap", Namespace: "shop", Name: "web"}, Verb: diff.Update, Why: "differs",
-			Fields: []engine.WouldField{{Path: ".data.color", Live: `"red"`, Wanted: `"green"`, By: []diff.Owner{{Manager: "kubectl-edit", Operation: "Update"}}}},
+			Fields: []forecast.Field{{Path: ".data.color", Live: `"red"`, Wanted: `"green"`, By: []diff.Owner{{Manager: "kubectl-edit", Operation: "Update"}}}},
 		}}},
 	}
 	if !s.put(id, findingOf(res)) || s.put(id, findingOf(res)) {
