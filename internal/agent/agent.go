@@ -23,6 +23,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/beside"
+	"github.com/slipway-gitops/slipway/internal/agent/keyhelper"
 	"github.com/slipway-gitops/slipway/internal/agent/kin"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/agent/place"
@@ -36,6 +37,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/engine/render/memo"
+	"github.com/slipway-gitops/slipway/internal/engine/render/sidecar"
 	"github.com/slipway-gitops/slipway/internal/engine/render/worker"
 	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/outward"
@@ -64,6 +66,9 @@ type Config struct {
 	// LeaseDuration is how long a lease counts that is not renewed; 0 for a minute.
 	LeaseDuration time.Duration
 
+	KeyHelper     string   // program that opens data keys of SOPS; "" for none
+	KeyHelperEnv  []string // names of variables that it gets
+	Plugins       string   // directory with the sockets of config management plugins
 	InstallCRDs   bool
 	Poll          time.Duration // between two looks at a repository
 	AllowFile     bool          // allow file:// repositories
@@ -113,6 +118,7 @@ type grounds struct {
 	registries  *place.Registries
 	renderer    *memo.Memo
 	children    *worker.Renderer
+	plugins     *sidecar.Renderer
 }
 
 // Agent is one agent process. Make it with New and call Run once.
@@ -191,6 +197,13 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 		return nil, err
 	}
 	readRegistries(a, archives)
+	helper, err := keyhelper.New(cfg.KeyHelper, cfg.KeyHelperEnv)
+	if err != nil {
+		return nil, fmt.Errorf("--sops-key-helper: %w", err)
+	}
+	if helper != nil {
+		a.sources.Opener = helper
+	}
 	guard := a.driver.Guard(false)
 	a.clusters = place.NewClusters(place.Options{
 		REST: cfg.REST, Settings: a.settings, Rules: a.projects.Rules, Installation: cfg.Installation, Outbound: cfg.Outbound, Shadow: cfg.Shadow,
@@ -203,7 +216,8 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 			return shard.Fenced(next)
 		},
 	})
-	renderer, children, err := newRenderer(a.metrics.rendered, a.helm.Version)
+	a.plugins = &sidecar.Renderer{Dir: cfg.Plugins, Temp: cfg.Data, Exclude: exclusions(a.settings), At: make(chan struct{}, packs)}
+	renderer, children, err := newRenderer(a.metrics.rendered, a.helm.Version, unseated{a.plugins})
 	if err != nil {
 		return nil, err
 	}
@@ -376,47 +390,6 @@ func (a *Agent) liveEvent(e live.Event) {
 	}
 }
 
-// kindsChanged queues the Applications that could not be compared: the kind that they miss may be there now.
-func (a *Agent) kindsChanged() { a.askFailed(registry.Ask{}) }
-
-// settingsChanged queues the Applications that could not be compared: the credential that they miss may be there now. It
-// queues all when something else counts as a difference, or as the mark of an Application, or when other kinds are left alone.
-func (a *Agent) settingsChanged() {
-	a.linked.SettingsChanged()
-	a.inheritProjects()
-	a.askFailed(registry.Ask{Since: time.Now()})
-	judged, closed := a.clusters.SettingsChanged()
-	if closed && a.linked != nil {
-		a.registry.Each(a.linked.UseInstances)
-	}
-	if _, changed := a.differences.Refresh(); changed || judged {
-		a.registry.Each(func(id registry.Name, _ *v1alpha1.Application) { a.registry.Ask(id, registry.Ask{}, true) })
-	}
-}
-
-// inheritProjects sets which of the projects are global.
-func (a *Agent) inheritProjects() {
-	a.projects.Inherit(a.settings.Config(place.ConfigArgoCD)["globalProjects"])
-}
-
-// askFailed queues the Applications that could not be compared. One whose turn is under way is not among them yet: it
-// sees by the count that it has to look again.
-func (a *Agent) askFailed(wish registry.Ask) {
-	a.heard.Add(1)
-	a.registry.Each(func(id registry.Name, app *v1alpha1.Application) {
-		if a.shadow.Failed(id) || uncompared(app) {
-			a.registry.Ask(id, wish, true)
-		}
-	})
-}
-
-// uncompared reports whether the status says that an Application could not be compared.
-func uncompared(app *v1alpha1.Application) bool {
-	return slices.ContainsFunc(app.Status.Conditions, func(c v1alpha1.ApplicationCondition) bool {
-		return c.Type == v1alpha1.ConditionComparisonError || c.Type == v1alpha1.ConditionInvalidSpecError
-	})
-}
-
 // pushed wakes the repositories that a webhook names. What it says is a hint: the repository itself is asked.
 func (a *Agent) pushed(e webhook.Event) {
 	if e.Kind == webhook.Registry {
@@ -473,28 +446,3 @@ func (a *Agent) watchApplications(ctx context.Context, g *errgroup.Group) ([]<-c
 func stack() string { return string(debug.Stack()) }
 
 func metaTime(t time.Time) metav1.Time { return metav1.NewTime(t) }
-
-// projectChanged queues the Applications of a project: what they may do may be another now.
-func (a *Agent) projectChanged(called string) {
-	a.registry.Each(func(id registry.Name, app *v1alpha1.Application) {
-		if app.Spec.ProjectName() == called {
-			a.queue.Add(id)
-		}
-	})
-}
-
-// revisionsMoved queues the Applications that a change of a repository concerns: those for which something that they
-// read is not what it was. The others get no turn, and nothing is written for them.
-func (a *Agent) revisionsMoved(followers []registry.Name, revision string) {
-	a.background.Go(func() {
-		ctx, parent := a.ctx, ""
-		for _, id := range followers {
-			if app, ok := a.registry.Get(id); ok && !a.engine.Unaffected(ctx, app) {
-				if parent == "" {
-					parent = a.traces.moved(revision)
-				}
-				a.registry.Ask(id, registry.Ask{Trace: parent}, true)
-			}
-		}
-	})
-}

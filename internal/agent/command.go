@@ -25,6 +25,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent/shard"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
+	"github.com/slipway-gitops/slipway/internal/engine/render/sidecar"
 	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/source/registrylogin"
@@ -76,6 +77,12 @@ The cluster that holds the Applications is found by --kubeconfig, then KUBECONFI
 		"further namespaces with Applications: names, globs, /regular expressions/; "+
 			"application.namespaces of argocd-cmd-params-cm where it is not set")
 	fs.StringVar(&f.cfg.Data, "data", filepath.Join(os.TempDir(), "slipway-agent"), "`directory` for caches; it can be lost at any time")
+	fs.StringVar(&f.cfg.KeyHelper, "sops-key-helper", "",
+		"absolute `path` of a program that opens data keys of SOPS with the key service of a cloud, for every project; none is run by default")
+	fs.StringSliceVar(&f.cfg.KeyHelperEnv, "sops-key-helper-env", nil,
+		"`names` of environment variables that the program gets beside PATH and HOME")
+	fs.StringVar(&f.cfg.Plugins, "plugin-sockets", sidecar.DefaultDir,
+		"`directory` with the sockets of config management plugins, which run in containers beside this one")
 	fs.BoolVar(&f.cfg.InstallCRDs, "install-crds", true,
 		"install the resource definitions and the default AppProject; those of Argo CD are left alone")
 	fs.DurationVar(&f.cfg.Poll, "poll", time.Minute, "time between two looks at a repository; webhooks do not wait for it")

@@ -29,7 +29,8 @@ import (
 func (a *Agent) executors() (map[agentapi.Kind]link.Executor, map[agentapi.Kind]link.Streamer) {
 	v := verb.New(verb.Config{
 		Apps: a.apps.Dynamic, Namespace: a.cfg.Namespace, Engine: a.engine, Clusters: a.clusters, Settings: a.settings, Now: time.Now, Log: a.log,
-		Known: a.registry.Get, Redact: a.linked.Redact, ReadBy: a.driver.Engine(), Deleters: &a.deleters,
+		HasPlugin: a.plugins.Has,
+		Known:     a.registry.Get, Redact: a.linked.Redact, ReadBy: a.driver.Engine(), Deleters: &a.deleters,
 	})
 	a.trees = v.Watched()
 	run := v.Executors()

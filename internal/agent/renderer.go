@@ -1,10 +1,15 @@
 package agent
 
 import (
+	"context"
+	"strings"
+
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
 	"github.com/slipway-gitops/slipway/internal/engine/render/memo"
 	"github.com/slipway-gitops/slipway/internal/engine/render/plain"
+	"github.com/slipway-gitops/slipway/internal/engine/render/sidecar"
 	"github.com/slipway-gitops/slipway/internal/engine/render/worker"
 )
 
@@ -14,15 +19,50 @@ const renderCacheBytes = 64 << 20
 // plainBytes bounds what plain files of one source are parsed in this process, which all projects share.
 const plainBytes = 4 << 20
 
+// packs is how many archives for plugins are made at a time.
+const packs = 2
+
 // newRenderer puts the renderers together. Plain files are parsed here; whatever runs a program of the source's own
 // making (templates, Jsonnet) runs in a process of its own, and so do large plain files. done is called for each job of these.
 // helm says which Helm renders charts whose source names none.
-func newRenderer(done func(worker.Report), helm func() string) (*memo.Memo, *worker.Renderer, error) {
+func newRenderer(done func(worker.Report), helm func() string, plugins render.Plugins) (*memo.Memo, *worker.Renderer, error) {
 	children, err := worker.New(worker.Config{Done: done})
 	if err != nil {
 		return nil, nil, err
 	}
 	apart := registry.Unseated{Renderer: children}
-	pipeline := &render.Pipeline{Plain: plain.Renderer{Bytes: plainBytes}, Jsonnet: apart, Helm: apart, Kustomize: apart, HelmVersion: helm}
+	pipeline := &render.Pipeline{
+		Plain: plain.Renderer{Bytes: plainBytes}, Jsonnet: apart, Helm: apart, Kustomize: apart, HelmVersion: helm, Plugins: plugins,
+	}
 	return memo.New(pipeline, memo.Options{Bytes: renderCacheBytes, Waits: registry.Leave}), children, nil
+}
+
+// exclusions are the paths that plugins do not get, as Argo CD reads them.
+func exclusions(settings *place.Settings) func() []string {
+	return func() []string {
+		var out []string
+		for pattern := range strings.SplitSeq(settings.Config(place.ConfigParameters)["reposerver.plugin.tar.exclusions"], ";") {
+			if pattern = strings.TrimSpace(pattern); pattern != "" {
+				out = append(out, pattern)
+			}
+		}
+		return out
+	}
+}
+
+// unseated are plugins for which a turn waits without its places.
+type unseated struct{ *sidecar.Renderer }
+
+// Render implements render.Renderer.
+func (u unseated) Render(ctx context.Context, req render.Request) (render.Result, error) {
+	back := registry.Leave(ctx)
+	defer back()
+	return u.Renderer.Render(ctx, req)
+}
+
+// Claims implements render.Plugins.
+func (u unseated) Claims(ctx context.Context, req render.Request) (bool, error) {
+	back := registry.Leave(ctx)
+	defer back()
+	return u.Renderer.Claims(ctx, req)
 }

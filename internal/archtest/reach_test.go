@@ -108,7 +108,7 @@ func rooms() map[string][]string {
 		"internal/cli": {
 			api, source + "/...", "internal/git", "internal/gitserve", "dev/demo",
 			object, diff, plan, health, "internal/engine/render/...", "internal/engine/action", "internal/engine/mark", "internal/engine/prepare", "internal/project",
-			"internal/operate", "internal/inspect", "internal/cause", "internal/clue", "internal/why", "internal/seal", "internal/podlog", "internal/inlet", "internal/clock", chained, redact,
+			"internal/operate", "internal/inspect", "internal/cause", "internal/clue", "internal/why", "internal/seal", "internal/sops", "internal/podlog", "internal/inlet", "internal/clock", chained, redact,
 		},
 		"internal/testenv":  {api, "internal/gitserve"},
 		"internal/archtest": nil,
@@ -154,8 +154,9 @@ func agentRooms() map[string][]string {
 			"internal/agent/place", "internal/agent/registry", "internal/agent/shard", "internal/agent/status", "internal/agent/verb", "internal/agent/link",
 			"internal/agent/instance", "internal/agent/damp", "internal/agent/record", "internal/agent/veil",
 		},
-		"internal/agent/veil":  {redact},
-		"internal/agent/shard": {api, "internal/clock", "internal/agent/registry"},
+		"internal/agent/keyhelper": {"internal/sops"},
+		"internal/agent/veil":      {redact},
+		"internal/agent/shard":     {api, "internal/clock", "internal/agent/registry"},
 		"internal/agent/beside": {
 			api, object, live, "internal/engine", "internal/engine/forecast", "internal/engine/render", "internal/agent/command", "internal/agent/place", "internal/agent/registry", "internal/agent/report",
 			"internal/agent/status", "internal/agent/link", "internal/agent/instance",

@@ -74,6 +74,14 @@ func (t *Trace) ListSum(name string) (string, error) {
 	return s, err
 }
 
+// Whole records the whole tree as if all of it had been read.
+func (t *Trace) Whole() (Tree, error) {
+	if _, err := t.Sum("."); err != nil {
+		return nil, err
+	}
+	return WholeOf(t.tree)
+}
+
 func (t *Trace) note(name string, list bool, err error) {
 	if err != nil && errors.Is(err, fs.ErrNotExist) {
 		list = false

@@ -57,6 +57,19 @@ func Seal(t Tree, scope string, asked bool) (Tree, string) {
 	return opened.Sealed(), scope + " sealed"
 }
 
+// Whole is a Tree that can be read as a whole, as it is stored: nothing is decrypted, and what is read of it is recorded once.
+type Whole interface {
+	Whole() (Tree, error)
+}
+
+// WholeOf returns a tree to be read as a whole.
+func WholeOf(t Tree) (Tree, error) {
+	if w, is := t.(Whole); is {
+		return w.Whole()
+	}
+	return t, nil
+}
+
 // Entry describes one name in a Tree.
 type Entry struct {
 	Name string      // base name

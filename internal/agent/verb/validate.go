@@ -69,8 +69,9 @@ func (p *preview) checkSource(field string, src *v1alpha1.ApplicationSource) {
 		p.problem(field, api.ProblemWarning,
 			"there are options for more than one tool: those for %s count; remove the others", src.ExplicitType())
 	}
-	if src.Plugin != nil {
-		p.problem(field+".plugin", api.ProblemError, "plugins are not supported yet: %s", render.PluginAdvice(src.Plugin.Name))
+	if src.Plugin != nil && (p.v.HasPlugin == nil || !p.v.HasPlugin(src.Plugin.Name)) {
+		p.problem(field+".plugin", api.ProblemError, "no such plugin is beside the agent: add its sidecar, or %s",
+			render.PluginAdvice(src.Plugin.Name))
 	}
 }
 

@@ -32,6 +32,8 @@ type Config struct {
 	Log       *slog.Logger
 	Known     func(registry.Name) (*v1alpha1.Application, bool) // Applications as last seen
 	Redact    func([]byte) []byte
+	// HasPlugin reports whether there is a config management plugin of that name; "" for any. Nil: there is none.
+	HasPlugin func(name string) bool
 	// ReadBy is the engine that works on the Applications.
 	ReadBy   agentapi.Engine
 	Deleters *Deleters

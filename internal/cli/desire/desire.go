@@ -16,8 +16,10 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/render"
 	"github.com/slipway-gitops/slipway/internal/engine/render/plain"
 	"github.com/slipway-gitops/slipway/internal/engine/render/worker"
+	"github.com/slipway-gitops/slipway/internal/sops"
 	"github.com/slipway-gitops/slipway/internal/source"
 	"github.com/slipway-gitops/slipway/internal/source/dirtree"
+	"github.com/slipway-gitops/slipway/internal/source/sealed"
 )
 
 // HelmVariable names the environment variable with the Helm that renders a chart whose source names none: v3 or v4.
@@ -101,6 +103,32 @@ func newPipeline() (*render.Pipeline, func(), error) {
 type Local struct {
 	all   *dirtree.Tree // for every source; nil where each has its own
 	byURL map[string]*dirtree.Tree
+	ring  *sops.Ring // that encrypted files are decrypted with; nil: none is
+}
+
+// DecryptWith has encrypted files decrypted with the private keys in files of this machine.
+func (l *Local) DecryptWith(files []string) error {
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return fmt.Errorf("read key: %w", err)
+		}
+		if l.ring == nil {
+			l.ring = &sops.Ring{}
+		}
+		if err := l.ring.Add(name, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// opened is a tree with its files decrypted, where there are keys.
+func (l *Local) opened(tree *dirtree.Tree) source.Tree {
+	if l.ring == nil {
+		return tree
+	}
+	return sealed.New(tree, sealed.Keys{Ring: l.ring, Holder: "--sops-key", Advice: "name the file with the private key of one of these"})
 }
 
 // OpenLocal opens the values of the flag --repo: DIR for all sources, or URL=DIR for those of one repository.
@@ -147,7 +175,7 @@ func (l *Local) Close() {
 // Fetch returns the directory for the repository of src. Revisions mean nothing here.
 func (l *Local) Fetch(_ context.Context, src v1alpha1.ApplicationSource, _ string) (source.Tree, error) {
 	if tree, ok := l.byURL[src.RepoURL]; ok {
-		return tree, nil
+		return l.opened(tree), nil
 	}
 	if l.all == nil {
 		return nil, fmt.Errorf("no directory for it: add --repo %s=DIR", src.RepoURL)
@@ -155,5 +183,5 @@ func (l *Local) Fetch(_ context.Context, src v1alpha1.ApplicationSource, _ strin
 	if src.Chart != "" {
 		return nil, fmt.Errorf("chart %s is in a Helm repository: unpack it and add --repo %s=DIR", src.Chart, src.RepoURL)
 	}
-	return l.all, nil
+	return l.opened(l.all), nil
 }

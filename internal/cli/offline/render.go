@@ -19,6 +19,7 @@ type renderOptions struct {
 	app         string
 	name        string
 	repos       []string
+	keys        []string // files with private keys
 	kubeVersion string
 	apiVersions []string
 }
@@ -39,6 +40,8 @@ func newRenderCmd(common *connect.Common) *cobra.Command {
 	flags.StringVar(&o.app, "app", "", "`file` with the Application, - for standard input")
 	flags.StringVar(&o.name, "name", "", "`name` of the Application, where the file has several objects")
 	flags.StringArrayVar(&o.repos, "repo", nil, "`[URL=]DIR`: files of all sources, or of those of one repository; repeat for several")
+	flags.StringArrayVar(&o.keys, "sops-key", nil,
+		"`file` with private keys for files that SOPS has encrypted, NAME.agekey or NAME.asc; repeat for several")
 	flags.StringVar(&o.kubeVersion, "kube-version", "v1.36.0", "Kubernetes `version` that charts see")
 	flags.StringSliceVar(&o.apiVersions, "api-versions", nil, "API `versions` that charts see, as group/version or group/version/Kind")
 	return cmd
@@ -57,6 +60,9 @@ func renderRun(ctx context.Context, o renderOptions) error {
 		return err
 	}
 	defer local.Close()
+	if err := local.DecryptWith(o.keys); err != nil {
+		return err
+	}
 	objects, err := desire.Render(ctx, app, local, "", render.Capabilities{KubeVersion: o.kubeVersion, APIVersions: o.apiVersions})
 	if err != nil {
 		return fmt.Errorf("render %s: %w", app.Name, err)

@@ -54,7 +54,8 @@ type Pipeline struct {
 	Jsonnet   Renderer // directories that have Jsonnet files too
 	Helm      Renderer
 	Kustomize Renderer
-	Disabled  []Tool // never detected nor used; their sources are read as a Directory
+	Plugins   Plugins // nil: there are none
+	Disabled  []Tool  // never detected nor used; their sources are read as a Directory
 	// HelmVersion says which Helm renders a source that names none: HelmV3 or HelmV4. It must not change between two
 	// renderings, since a cache does not know it. Nil is HelmV3.
 	HelmVersion func() string
@@ -70,6 +71,9 @@ func (p *Pipeline) Render(ctx context.Context, req Request) (Result, error) {
 	}
 	req, deps, err := Prepare(req, p.Disabled...)
 	if err != nil {
+		return Result{Deps: deps}, err
+	}
+	if req, err = p.claimed(ctx, req); err != nil {
 		return Result{Deps: deps}, err
 	}
 	if req.Tool == Helm {
@@ -141,13 +145,36 @@ func (p *Pipeline) dispatch(ctx context.Context, req Request) (Result, error) {
 	case Kustomize:
 		return guard(ctx, p.Kustomize, req)
 	case Plugin:
-		name := ""
-		if req.Source.Plugin != nil {
-			name = req.Source.Plugin.Name
-		}
-		return Result{}, fmt.Errorf("config management plugin %q: plugins are not supported yet; %s", name, PluginAdvice(name))
+		return p.plugin(ctx, req)
 	}
 	return Result{}, fmt.Errorf("tool %q is unknown", req.Tool)
+}
+
+func (p *Pipeline) plugin(ctx context.Context, req Request) (Result, error) {
+	name := ""
+	if req.Source.Plugin != nil {
+		name = req.Source.Plugin.Name
+	}
+	if p.Plugins == nil {
+		return Result{}, noPlugin(name, ErrNoPlugin)
+	}
+	res, err := guard(ctx, p.Plugins, req)
+	if errors.Is(err, ErrNoPlugin) {
+		err = noPlugin(name, err)
+	}
+	return res, err
+}
+
+// claimed gives a source that names no tool to a plugin that knows its files.
+func (p *Pipeline) claimed(ctx context.Context, req Request) (Request, error) {
+	if p.Plugins == nil || req.Source.ExplicitType() != "" || !p.Plugins.Has("") {
+		return req, nil
+	}
+	claims, err := p.Plugins.Claims(ctx, req)
+	if claims {
+		req.Tool = Plugin
+	}
+	return req, err
 }
 
 // guard keeps a panic of a Renderer from taking the process down.

@@ -239,7 +239,7 @@ func TestRendererThatMisbehavesIsContained(t *testing.T) {
 		{name: "a panic", do: func(context.Context, render.Request) (render.Result, error) { panic("secret value") }, is: render.ErrCrash},
 		{name: "too many objects", do: objects(3, 10), set: func(r *render.Request) { r.Limits.Objects = 2 }, is: document.ErrLimit},
 		{name: "too many bytes", do: objects(3, 10), set: func(r *render.Request) { r.Limits.Bytes = 29 }, is: document.ErrLimit},
-		{name: "a plugin", set: func(r *render.Request) { r.Source.Plugin = &v1alpha1.PluginSource{Name: "cdk"} }, text: `plugin "cdk": plugins are not supported yet`},
+		{name: "a plugin", set: func(r *render.Request) { r.Source.Plugin = &v1alpha1.PluginSource{Name: "cdk"} }, text: `plugin "cdk": no such config management plugin is beside the agent`},
 		{name: "no renderer", set: func(r *render.Request) { r.Source.Helm = &v1alpha1.HelmSource{} }, text: "no renderer for Helm"},
 	}
 	for _, tc := range tests {

@@ -17,12 +17,12 @@ func TestPluginThatIsMissingSaysWhatToDo(t *testing.T) {
 	}
 	defer tree.Close()
 	for name, want := range map[string]string{
-		"ksops": "External Secrets", "argocd-vault-plugin-helm": "External Secrets", "helmfile": "commit what it renders", "mine": "commit what the plugin prints", "": "commit what the plugin prints",
+		"ksops": "labelled Secret", "argocd-vault-plugin-helm": "External Secrets", "helmfile": "commit what it renders", "mine": "commit what the plugin prints", "": "commit what the plugin prints",
 	} {
 		_, err := (&render.Pipeline{}).Render(t.Context(), render.Request{
 			Source: v1alpha1.ApplicationSource{Path: ".", Plugin: &v1alpha1.PluginSource{Name: name}}, Tree: tree,
 		})
-		if err == nil || !strings.Contains(err.Error(), "plugins are not supported yet; ") || !strings.Contains(err.Error(), want) {
+		if err == nil || !strings.Contains(err.Error(), "no such config management plugin is beside the agent") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", name, err, want)
 		}
 	}

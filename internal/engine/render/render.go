@@ -135,6 +135,15 @@ const (
 	HelmV4 = "v4"
 )
 
+// Plugins is a Renderer for sources that config management plugins render.
+type Plugins interface {
+	Renderer
+	// Has reports whether there is a plugin of that name; "" for any.
+	Has(name string) bool
+	// Claims reports whether a plugin knows the files of a source that names no tool.
+	Claims(ctx context.Context, req Request) (bool, error)
+}
+
 // Renderer renders one prepared source. It returns promptly when ctx ends and is safe for concurrent use. A failure that
 // does not lie in the Request wraps ErrCrash, ErrTimeout or ErrUnavailable, or an error of a Tree: any other one is
 // kept by a cache and given again for an equal Request.

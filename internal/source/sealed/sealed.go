@@ -38,6 +38,7 @@ type Tree struct {
 var (
 	_ source.Opened    = (*Tree)(nil)
 	_ source.Explained = (*Tree)(nil)
+	_ source.Whole     = (*Tree)(nil)
 )
 
 // New returns t with its files decrypted.
@@ -88,6 +89,9 @@ func (t *Tree) Change() (source.Change, error) {
 	}
 	return source.Change{}, errors.New("the author of the revision is not known")
 }
+
+// Whole is the tree with its files as they are stored: what gets all files decrypts those that it uses.
+func (t *Tree) Whole() (source.Tree, error) { return source.WholeOf(t.Tree) }
 
 // Sealed is the tree with encrypted files that cannot be read.
 func (t *Tree) Sealed() source.Tree { return shut{t.Tree} }

@@ -183,8 +183,8 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		{"unknown version", "", nil, v1alpha1.KustomizeSource{Version: "v1.2.3"}, "kustomize version v1.2.3 is not registered"},
 		{"unknown field", "nonsense: 1\n", nil, v1alpha1.KustomizeSource{}, "nonsense"},
 		{"exec plugin", "generators: [g.yaml]\n", map[string]string{"app/g.yaml": "apiVersion: v1\nkind: Gen\nmetadata:\n  name: g\n  annotations:\n    config.kubernetes.io/function: |\n      exec: {path: /bin/true}\n"}, v1alpha1.KustomizeSource{}, "plugin"},
-		{"ksops", "generators: [g.yaml]\n", map[string]string{"app/g.yaml": "apiVersion: viaduct.ai/v1\nkind: ksops\nmetadata:\n  name: g\n  annotations:\n    config.kubernetes.io/function: |\n      exec: {path: ksops}\nfiles: [secret.enc.yaml]\n"}, v1alpha1.KustomizeSource{}, "External Secrets"},
-		{"ksops of the old kind", "generators: [g.yaml]\n", map[string]string{"app/g.yaml": "apiVersion: viaduct.ai/v1\nkind: ksops\nmetadata: {name: g}\nfiles: [secret.enc.yaml]\n"}, v1alpha1.KustomizeSource{}, "External Secrets"},
+		{"ksops", "generators: [g.yaml]\n", map[string]string{"app/g.yaml": "apiVersion: viaduct.ai/v1\nkind: ksops\nmetadata:\n  name: g\n  annotations:\n    config.kubernetes.io/function: |\n      exec: {path: ksops}\nfiles: [secret.enc.yaml]\n"}, v1alpha1.KustomizeSource{}, "labelled Secret"},
+		{"ksops of the old kind", "generators: [g.yaml]\n", map[string]string{"app/g.yaml": "apiVersion: viaduct.ai/v1\nkind: ksops\nmetadata: {name: g}\nfiles: [secret.enc.yaml]\n"}, v1alpha1.KustomizeSource{}, "labelled Secret"},
 		{"base that contains itself", "", map[string]string{"base/kustomization.yaml": "resources: [../app]\n"}, v1alpha1.KustomizeSource{}, "cycle"},
 	}
 	for _, tc := range tests {

@@ -97,3 +97,10 @@ func (t *tree) ListSum(name string) (string, error) {
 	t.note(err)
 	return s, err
 }
+
+// Whole is the tree to be read as a whole.
+func (t *tree) Whole() (source.Tree, error) {
+	w, err := t.trace.Whole()
+	t.note(err)
+	return w, err
+}
