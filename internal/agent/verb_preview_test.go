@@ -190,7 +190,7 @@ func TestProblemsAreToldByField(t *testing.T) {
 		{"two addresses", "spec.destination", "both", map[string]any{"spec.destination.name": "edge"}},
 		{"a path that leaves", "spec.source.path", "outside", map[string]any{"spec.source.path": "../../etc"}},
 		{"an absolute path", "spec.source.path", "absolute", map[string]any{"spec.source.path": "/etc"}},
-		{"a plugin", "spec.source.plugin", "not supported", map[string]any{"spec.source.plugin": map[string]any{"name": "x"}}},
+		{"a plugin", "spec.source.plugin", "no such plugin", map[string]any{"spec.source.plugin": map[string]any{"name": "x"}}},
 		{"a chart of the machine", "spec.source.repoURL", "not allowed", map[string]any{"spec.source.chart": "web", "spec.source.repoURL": "file:///etc"}},
 		{"a wrong type", "spec.source.path", "", map[string]any{"spec.source.path": int64(7)}},
 	} {

@@ -128,7 +128,7 @@ func (b *bed) Render(_ context.Context, req render.Request, _ string) (render.Re
 	return out, false, nil
 }
 
-func (b *bed) Needs(render.Request, string) ([]need.Need, error) { return nil, nil }
+func (b *bed) Needs(context.Context, render.Request, string) ([]need.Need, error) { return nil, nil }
 
 func (b *bed) Identify(req render.Request, _ string) (uint64, bool) {
 	h := fnv.New64a()

@@ -61,7 +61,7 @@ type Renderer interface {
 	// Render returns the objects of a source, and whether they were remembered.
 	Render(ctx context.Context, req render.Request, scope string) (render.Result, bool, error)
 	// Needs lists what a source needs besides its own tree, as need.Find does.
-	Needs(req render.Request, scope string) ([]need.Need, error)
+	Needs(ctx context.Context, req render.Request, scope string) ([]need.Need, error)
 	// Identify returns a number that is equal for equal inputs, if their result is remembered. It renders nothing.
 	Identify(req render.Request, scope string) (uint64, bool)
 	// Forget drops what is remembered for the inputs.

@@ -165,6 +165,16 @@ func (p *Pipeline) plugin(ctx context.Context, req Request) (Result, error) {
 	return res, err
 }
 
+// Claimed reports whether a plugin renders a source that names no tool. req is as for Render.
+func (p *Pipeline) Claimed(ctx context.Context, req Request) (bool, error) {
+	req, _, err := Prepare(req, p.Disabled...)
+	if err != nil {
+		return false, err
+	}
+	req, err = p.claimed(ctx, req)
+	return req.Tool == Plugin, err
+}
+
 // claimed gives a source that names no tool to a plugin that knows its files.
 func (p *Pipeline) claimed(ctx context.Context, req Request) (Request, error) {
 	if p.Plugins == nil || req.Source.ExplicitType() != "" || !p.Plugins.Has("") {

@@ -61,7 +61,7 @@ func (e *ForbiddenError) Unwrap() error { return e.Err }
 // Order is what one turn asks for. What it resolves once stays for the turn.
 type Order struct {
 	Needs   Needs // nil: nothing is fetched
-	Find    func(req render.Request, scope string) ([]need.Need, error)
+	Find    func(ctx context.Context, req render.Request, scope string) ([]need.Need, error)
 	App     *v1alpha1.Application
 	Permits func(address, chart string) error // whether the project permits them, as those of a source
 	Since   time.Time
@@ -92,7 +92,7 @@ func (o *Order) Gather(ctx context.Context, requests []render.Request, scope fun
 
 func (o *Order) gather(ctx context.Context, req *render.Request, scope string) error {
 	for range need.MaxRounds + 1 {
-		all, err := o.Find(*req, scope)
+		all, err := o.Find(ctx, *req, scope)
 		if err != nil {
 			return err
 		}

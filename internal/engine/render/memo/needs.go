@@ -1,6 +1,7 @@
 package memo
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -18,8 +19,14 @@ type found struct {
 	entries map[key][]*entry // newest first, never changed in place
 }
 
-// Needs lists what req needs, as need.Find does. For a source whose files did not change it costs one look-up.
-func (m *Memo) Needs(req render.Request, scope string) ([]need.Need, error) {
+// claimer is a Renderer that knows whether a plugin renders a source, as Pipeline does.
+type claimer interface {
+	Claimed(ctx context.Context, req render.Request) (bool, error)
+}
+
+// Needs lists what req needs, as need.Find does: nothing where a plugin renders it. For a source whose files did not change it
+// costs one look-up.
+func (m *Memo) Needs(ctx context.Context, req render.Request, scope string) ([]need.Need, error) {
 	if req.Tree == nil || req.Source.IsRef() {
 		return nil, nil
 	}
@@ -34,6 +41,14 @@ func (m *Memo) Needs(req render.Request, scope string) ([]need.Need, error) {
 	}
 	req, w := watch(req)
 	needs, deps, err := need.Find(req, m.opts.Disabled...)
+	if plugins, ok := m.renderer.(claimer); ok && (len(needs) > 0 || err != nil) {
+		switch claimed, failed := plugins.Claimed(ctx, req); {
+		case failed != nil:
+			return nil, failed
+		case claimed:
+			needs, err = nil, nil
+		}
+	}
 	if failed := w.failed(); failed != nil {
 		return nil, fmt.Errorf("find out what the source needs: %w", failed)
 	}
