@@ -140,6 +140,9 @@ type InstallOptions struct {
 	// ExistingSecret holds the registration token or identity already.
 	ExistingSecret string `json:"existingSecret,omitempty" maxLength:"253" doc:"Secret that holds the registration token"`
 	SkipCRDs       bool   `json:"skipCRDs,omitempty" doc:"Omit the custom resource definitions, if they are already installed"`
+	// ClientCertSecret is a Secret of type kubernetes.io/tls; CAConfigMap holds under ca.crt what CA would.
+	ClientCertSecret string `json:"clientCertSecret,omitempty" maxLength:"253" doc:"Secret of type kubernetes.io/tls with the certificate that the agent presents to the server; renewed files take effect without a restart" example:"slipway-agent-client"`
+	CAConfigMap      string `json:"caConfigMap,omitempty" maxLength:"253" doc:"Existing ConfigMap with the certificate authorities of the server under ca.crt, instead of ca" example:"company-ca"`
 }
 
 // Mapping says which project of the control plane an Argo CD project of an agent belongs to. What is in none belongs

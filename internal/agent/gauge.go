@@ -196,6 +196,10 @@ func (g *linkGauges) Collect(ch chan<- prometheus.Metric) {
 	send(ever, "slipway_link_events_lost_total", "Events that were dropped because the server was away too long.", float64(s.Lost))
 	send(now, "slipway_link_insecure", "Whether the server's certificate is not verified.", truth(s.Insecure))
 	send(now, "slipway_link_twin", "Whether another cluster has an agent with this identity.", truth(s.State == link.StateTwin))
+	if !s.CertificateEnds.IsZero() {
+		send(now, "slipway_link_certificate_expires_timestamp_seconds", "When the certificate that the agent shows to the server expires.",
+			float64(s.CertificateEnds.Unix()))
+	}
 	if g.ledger == nil {
 		return
 	}

@@ -13,7 +13,6 @@ import (
 	"log/slog"
 	"math/big"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -97,28 +96,14 @@ func tlsConfig(c *Config) (*tls.Config, error) {
 	if c.ClientCA == "" {
 		return out, nil
 	}
-	raw, err := os.ReadFile(c.ClientCA)
-	if err != nil {
-		return nil, fmt.Errorf("read --client-ca: %w", err)
+	// People come without one; the link asks for it. No session is resumed: what was trusted then may not be any more.
+	out.ClientAuth, out.SessionTicketsDisabled = tls.VerifyClientCertIfGiven, true
+	trusted := &clientCA{file: c.ClientCA, base: out.Clone(), log: c.Log, now: c.Now}
+	if _, err := trusted.get(nil); err != nil {
+		return nil, err
 	}
-	out.ClientCAs = x509.NewCertPool()
-	if !out.ClientCAs.AppendCertsFromPEM(raw) {
-		return nil, fmt.Errorf("read --client-ca: %s holds no certificate in PEM", c.ClientCA)
-	}
-	// People come without one; the link asks for it.
-	out.ClientAuth = tls.VerifyClientCertIfGiven
+	out.GetConfigForClient = trusted.get
 	return out, nil
-}
-
-// certified lets agents through that showed a certificate.
-func certified(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
-			http.Error(w, "this server asks agents for a certificate: give the agent --client-cert and --client-key", http.StatusForbidden)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
 }
 
 // selfSign makes a certificate that is its own authority, once, and keeps it with the data.

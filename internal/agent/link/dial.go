@@ -190,9 +190,10 @@ func (t *Transport) secure(ctx context.Context, conn net.Conn, name, who string)
 			return nil, fmt.Errorf("trust %s: %w: give the CA that signed its certificate, or that of the proxy in between, by --server-ca FILE",
 				who, err)
 		}
-		return nil, hungUp(fmt.Errorf("talk TLS with %s: %w", who, err))
+		return nil, hungUp(alertOf(fmt.Errorf("talk TLS with %s: %w", who, err), cfg, who))
 	}
-	return secured, nil
+	// The server judges the agent's certificate after the handshake; its answer is the first thing that is read.
+	return &vetted{Conn: secured, cfg: cfg, who: who}, nil
 }
 
 // hungUp marks the error of a connection that was accepted and closed again: a proxy, or a balancer, without a server
@@ -226,11 +227,13 @@ func (t *Transport) tls(name string) (*tls.Config, error) {
 		cfg.RootCAs = pool
 	}
 	if t.CertFile != "" || t.KeyFile != "" {
-		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+		pair, err := t.pair()
 		if err != nil {
-			return nil, fmt.Errorf("read --client-cert and --client-key: %w", err)
+			return nil, err
 		}
-		cfg.Certificates = []tls.Certificate{pair}
+		// It is shown whatever authorities the server names: a refusal with a reason is better than none shown.
+		cfg.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return pair, nil }
+		cfg.Certificates = []tls.Certificate{*pair}
 	}
 	return cfg, nil
 }

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"io"
 	"log"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
@@ -68,12 +69,18 @@ func (a *authority) write(t *testing.T, name, kind string, raw []byte) string {
 // issue makes a certificate for loopback, or for a client, and returns its files.
 func (a *authority) issue(t *testing.T, name string) (cert tls.Certificate, certFile, keyFile string) {
 	t.Helper()
+	return a.issueUntil(t, name, time.Now().Add(time.Hour))
+}
+
+// issueUntil makes one that ends at a time.
+func (a *authority) issueUntil(t *testing.T, name string, ends time.Time) (cert tls.Certificate, certFile, keyFile string) {
+	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: ends,
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	raw, err := x509.CreateCertificate(rand.Reader, template, a.cert, &key.PublicKey, a.key)
@@ -211,6 +218,97 @@ func TestTheAgentShowsItsCertificate(t *testing.T) {
 	}
 	if got, err := greet(t.Context(), Transport{CAFile: ca.file, Proxy: to(nil)}, server); err == nil {
 		t.Errorf("without a certificate: %q", got)
+	}
+}
+
+func TestAServerThatRefusesTheCertificateSaysWhy(t *testing.T) {
+	t.Parallel()
+	ca, other := newAuthority(t), newAuthority(t)
+	cert, _, _ := ca.issue(t, "server")
+	_, goodCert, goodKey := ca.issue(t, "agent-7")
+	_, oldCert, oldKey := ca.issueUntil(t, "agent-6", time.Now().Add(-time.Minute))
+	_, wrongCert, wrongKey := other.issue(t, "agent-5")
+	pool := x509.NewCertPool()
+	pool.AddCert(ca.cert)
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		server := serve(t, &tls.Config{Certificates: []tls.Certificate{cert}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert, MaxVersion: version})
+		for _, c := range []struct{ name, cert, key, want string }{
+			{"a good one", goodCert, goodKey, ""},
+			{"none", "", "", "give --client-cert and --client-key"},
+			{"one that expired", oldCert, oldKey, "expired at"},
+			{"one of another authority", wrongCert, wrongKey, "--client-ca"},
+			{"one with another key", goodCert, wrongKey, "belong together"},
+			{"one that is not there", filepath.Join(t.TempDir(), "none.pem"), goodKey, "read --client-cert"},
+		} {
+			t.Run(tls.VersionName(version)+" "+c.name, func(t *testing.T) {
+				t.Parallel()
+				got, err := greet(t.Context(), Transport{CAFile: ca.file, CertFile: c.cert, KeyFile: c.key, Proxy: to(nil)}, server)
+				if c.want == "" {
+					if err != nil || got != "hello agent-7" {
+						t.Errorf("got %q, %v", got, err)
+					}
+					return
+				}
+				if err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("got %q, %v, want %q", got, err, c.want)
+				}
+			})
+		}
+	}
+}
+
+func TestRenewedFilesEndASessionOnceTheyFit(t *testing.T) {
+	t.Parallel()
+	ca, other := newAuthority(t), newAuthority(t)
+	_, certFile, keyFile := ca.issue(t, "agent-7")
+	_, nextCert, nextKey := other.issue(t, "agent-7")
+	l := New(Config{Transport: Transport{CAFile: ca.file, CertFile: certFile, KeyFile: keyFile}, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	l.renew = time.Millisecond
+	done := make(chan error, 1)
+	before := l.cfg.Transport.print()
+	go func() { done <- l.renewals(t.Context(), before) }()
+	move := func(from, to string) {
+		t.Helper()
+		raw, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(to+".new", raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(to+".new", to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	move(nextCert, certFile)
+	if _, err := l.cfg.Transport.tls(""); err == nil {
+		t.Fatal("a certificate with the key of another one fits")
+	}
+	select {
+	case err := <-done:
+		t.Fatalf("half of a renewal ended the session: %v", err)
+	default:
+	}
+	move(nextKey, keyFile)
+	if err := <-done; !errors.Is(err, errSessionOver) {
+		t.Errorf("the renewal ended with %v", err)
+	}
+	if s := l.Status(); s.CertificateEnds.IsZero() {
+		t.Error("the status does not say when the certificate ends")
+	}
+}
+
+func TestACertificateThatEndsSoonIsInTheHealthOfTheLink(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t)
+	for ends, want := range map[time.Duration]bool{10 * time.Hour: false, 5 * time.Minute: true} {
+		_, certFile, keyFile := ca.issueUntil(t, "agent", time.Now().Add(ends))
+		l := New(Config{Transport: Transport{CertFile: certFile, KeyFile: keyFile}, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+		s := l.Status()
+		s.State = StateConnected
+		if c := s.Component(); strings.Contains(c.Message, "expires at") != want || c.Status != "Healthy" {
+			t.Errorf("ends in %s: %+v", ends, c)
+		}
 	}
 }
 

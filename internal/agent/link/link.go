@@ -96,6 +96,7 @@ type Link struct {
 	server  *serverClock
 	worker  *worker
 	again   chan struct{} // asks for another session: the key is another one
+	renew   time.Duration // between two looks at the files of the transport
 	welcome chan struct{} // has something in it after a Hello was answered
 
 	keys sync.Mutex // held while a session is made with a key, and while the next one is made and announced
@@ -124,7 +125,7 @@ func New(cfg Config) *Link {
 	board := newBoard(cfg)
 	server := &serverClock{now: cfg.Now, status: board, log: cfg.Log}
 	l := &Link{
-		cfg: cfg, log: cfg.Log, now: cfg.Now, again: make(chan struct{}, 1), welcome: make(chan struct{}, 1),
+		cfg: cfg, log: cfg.Log, now: cfg.Now, renew: renewEvery, again: make(chan struct{}, 1), welcome: make(chan struct{}, 1),
 		buffer: newBuffer(cfg.Source, cfg.Now, cfg.Log), status: board, server: server, worker: newWorker(cfg, server),
 		registrar: &registrar{cfg: cfg, log: cfg.Log, status: board},
 	}

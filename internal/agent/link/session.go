@@ -85,6 +85,7 @@ func (l *Link) connect(ctx context.Context, id *identity, cluster string) error 
 	s := &session{link: l, nudge: make(chan struct{}, 1), streams: map[string]*Stream{}}
 	g, ctx := errgroup.WithContext(ctx)
 	s.ctx = ctx
+	files := l.cfg.Transport.print()
 	closed, err := l.enter(ctx, s, id, cluster)
 	if s.conn != nil {
 		defer s.conn.Close()
@@ -108,6 +109,7 @@ func (l *Link) connect(ctx context.Context, id *identity, cluster string) error 
 			return nil
 		}
 	})
+	g.Go(func() error { return l.renewals(ctx, files) })
 	g.Go(func() error { return s.heartbeats(ctx) })
 	g.Go(func() error { return s.report(ctx) })
 	g.Go(func() error { return s.results(ctx) })
@@ -212,11 +214,16 @@ type listening struct {
 	net.Conn
 	off  func() bool
 	head []byte
+	// refusal is why the other side ended the connection because of the agent's certificate; nil for none.
+	refusal *undialled
 }
 
 // Read implements net.Conn.
 func (c *listening) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
+	if err != nil {
+		_ = errors.As(err, &c.refusal)
+	}
 	if len(c.head) < 64 {
 		c.head = append(c.head, p[:min(n, 64-len(c.head))]...)
 	}
@@ -233,10 +240,16 @@ var statusLine = regexp.MustCompile(`^HTTP/1\.[01] (\d{3})`)
 
 // explain says why there is no connection.
 func (d *natsDialer) explain(err error) error {
+	if d.conn.refusal != nil {
+		return fmt.Errorf("open the link: %w", d.conn.refusal)
+	}
 	if m := statusLine.FindSubmatch(d.conn.head); m != nil && string(m[1]) != "101" {
 		err := fmt.Errorf("open %s: the answer was HTTP %s instead of a WebSocket: check --server, "+
 			"and that proxies in between let WebSockets pass",
 			d.server.JoinPath(agentapi.PathLink), m[1])
+		if string(m[1]) == "403" {
+			err = fmt.Errorf("%w; a server that asks agents for a certificate needs --client-cert and --client-key", err)
+		}
 		if code := string(m[1]); code == "502" || code == "503" || code == "504" {
 			return &unreachable{err}
 		}

@@ -44,8 +44,12 @@ type Status struct {
 	Lost uint64 `json:"eventsLost"`
 	// Sessions is how often the link was made; all but the first are reconnects.
 	Sessions uint64 `json:"sessions"`
+	// CertificateEnds is when the certificate that the agent shows expires.
+	CertificateEnds time.Time `json:"certificateEnds,omitzero"`
 	// Skew is how far the server's clock is before the agent's, in seconds.
 	Skew float64 `json:"clockSkewSeconds,omitempty"`
+
+	certificateLasts time.Duration
 }
 
 // board is where the state is written.
@@ -132,6 +136,9 @@ func (l *Link) Status() Status {
 	s := l.status.get()
 	b := l.buffer.backlog()
 	s.Pending, s.Oldest, s.Lost = b.pending, b.oldest.Seconds(), b.lost
+	if leaf := l.cfg.Transport.leaf(); leaf != nil {
+		s.CertificateEnds, s.certificateLasts = leaf.NotAfter, leaf.NotAfter.Sub(leaf.NotBefore)
+	}
 	return s
 }
 
@@ -146,6 +153,7 @@ func (s Status) Component() agentapi.Component {
 	case s.Skew > 60 || s.Skew < -60:
 		c.Message = fmt.Sprintf("the clocks of server and agent differ by %.0f s", s.Skew)
 	}
+	s.certified(&c)
 	return c
 }
 

@@ -48,6 +48,10 @@ func (o *installOptions) addFlags(flags *pflag.FlagSet) {
 			"login, or the server's own)")
 	flags.StringVar(&o.ExistingSecret, "existing-secret",
 		"", "`name` of the Secret that holds the registration token (default "+tokenSecret+")")
+	flags.StringVar(&o.ClientCertSecret, "client-cert-secret", "",
+		"`name` of a Secret of type kubernetes.io/tls with the certificate that the agent presents to a server that asks for one")
+	flags.StringVar(&o.CAConfigMap, "ca-config-map", "",
+		"`name` of a ConfigMap that has the certificates of --ca-file under ca.crt already")
 	flags.BoolVar(&o.SkipCRDs, "skip-crds", false, "keep the agent from installing custom resource definitions")
 }
 
@@ -65,7 +69,8 @@ func (o *installOptions) fetch(ctx context.Context) (*connect.Server, []byte, er
 	if err != nil {
 		return nil, nil, err
 	}
-	if o.CA == "" { // what we know the server by, the agent can know it by; a server knows only a certificate that it made
+	// What we know the server by, the agent can know it by; a server knows only a certificate that it made.
+	if o.CA == "" && o.CAConfigMap == "" {
 		o.CA = s.Name.CA
 	}
 	text, err := s.Client.AgentManifest(ctx, o.id, o.InstallOptions, o.helm)
@@ -80,7 +85,8 @@ func newManifestCmd(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent])
 		Example: "  slipway agent manifest account.prod | kubectl apply -f -\n" +
 			"  slipway agent manifest account.team --namespaced --namespaces shop-a,shop-b | kubectl apply -f -\n" +
 			"  slipway agent manifest account.prod --helm --registry registry.example.org/mirror --proxy " +
-			"http://proxy.example.org:3128 > values.yaml",
+			"http://proxy.example.org:3128 > values.yaml\n" +
+			"  slipway agent manifest account.prod --client-cert-secret slipway-agent-client | kubectl apply -f -",
 		ValidArgsFunction: n.Complete(common),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.id = idOf(args[0])

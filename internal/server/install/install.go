@@ -4,6 +4,7 @@ package install
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -29,6 +30,9 @@ const (
 	caKey     = "ca.crt"
 	tokenDir  = "/etc/slipway/registration"
 	caDir     = "/etc/slipway/ca"
+	clientDir = "/etc/slipway/client"
+	// groupReads lets the agent's group read a file and others nothing: 0440.
+	groupReads = 288
 )
 
 // Options is what the manifest depends on.
@@ -73,6 +77,12 @@ func (o *Options) check() error {
 		return fmt.Errorf("existingSecret %.80q is no name of a Secret", o.ExistingSecret)
 	case o.PullSecret != "" && !subdomain.MatchString(o.PullSecret):
 		return fmt.Errorf("pullSecret %.80q is no name of a Secret", o.PullSecret)
+	case o.ClientCertSecret != "" && !subdomain.MatchString(o.ClientCertSecret):
+		return fmt.Errorf("clientCertSecret %.80q is no name of a Secret", o.ClientCertSecret)
+	case o.CAConfigMap != "" && !subdomain.MatchString(o.CAConfigMap):
+		return fmt.Errorf("caConfigMap %.80q is no name of a ConfigMap", o.CAConfigMap)
+	case o.CAConfigMap != "" && o.CA != "":
+		return errors.New("ca and caConfigMap exclude each other: give the certificates, or the ConfigMap that has them")
 	case o.Registry != "" && (!image.MatchString(o.Registry) || strings.Contains(o.Registry, "//")):
 		return fmt.Errorf("registry %.80q is none: write HOST or HOST/PATH, without https://", o.Registry)
 	case !hosts.MatchString(o.NoProxy):
@@ -213,8 +223,11 @@ func (o *Options) args() []any {
 	} else {
 		args = append(args, "--webhook-listen=:8083")
 	}
-	if o.CA != "" {
+	if o.CA != "" || o.CAConfigMap != "" {
 		args = append(args, "--server-ca="+caDir+"/"+caKey)
+	}
+	if o.ClientCertSecret != "" {
+		args = append(args, "--client-cert="+clientDir+"/tls.crt", "--client-key="+clientDir+"/tls.key")
 	}
 	if !o.beside() && (o.Namespaced || o.SkipCRDs) {
 		args = append(args, "--install-crds=false")
@@ -241,22 +254,7 @@ func (o *Options) env() []any {
 }
 
 func (o *Options) deployment() object {
-	mounts := []any{
-		object{"name": "data", "mountPath": "/data"},
-		object{"name": "tmp", "mountPath": "/tmp"},
-		object{"name": "registration", "mountPath": tokenDir, "readOnly": true},
-	}
-	volumes := []any{
-		// Mirrors of repositories; they are fetched again when they are lost.
-		object{"name": "data", "emptyDir": object{"sizeLimit": "10Gi"}},
-		object{"name": "tmp", "emptyDir": object{}},
-		// The token is of use once; the Secret may be deleted after that.
-		object{"name": "registration", "secret": object{"secretName": o.ExistingSecret, "optional": true}},
-	}
-	if o.CA != "" {
-		mounts = append(mounts, object{"name": "ca", "mountPath": caDir, "readOnly": true})
-		volumes = append(volumes, object{"name": "ca", "configMap": object{"name": configMap}})
-	}
+	mounts, volumes := o.volumes()
 	ports := []any{port("health", 8081), port("metrics", 8082)}
 	if !o.beside() {
 		ports = append(ports, port("webhook", 8083))
@@ -291,6 +289,31 @@ func (o *Options) deployment() object {
 		"selector": object{"matchLabels": object{"app.kubernetes.io/name": name}},
 		"template": object{"metadata": object{"labels": labels()}, "spec": pod},
 	}})
+}
+
+// volumes are what the pod mounts, and where. Whole volumes: the kubelet does not renew a file that is mounted alone.
+func (o *Options) volumes() (mounts, volumes []any) {
+	mount := func(called, path string) {
+		mounts = append(mounts, object{"name": called, "mountPath": path, "readOnly": true})
+	}
+	mounts = []any{object{"name": "data", "mountPath": "/data"}, object{"name": "tmp", "mountPath": "/tmp"}}
+	volumes = []any{
+		// Mirrors of repositories; they are fetched again when they are lost.
+		object{"name": "data", "emptyDir": object{"sizeLimit": "10Gi"}},
+		object{"name": "tmp", "emptyDir": object{}},
+		// The token is of use once; the Secret may be deleted after that.
+		object{"name": "registration", "secret": object{"secretName": o.ExistingSecret, "optional": true}},
+	}
+	mount("registration", tokenDir)
+	if o.CA != "" || o.CAConfigMap != "" {
+		volumes = append(volumes, object{"name": "ca", "configMap": object{"name": cmp.Or(o.CAConfigMap, configMap)}})
+		mount("ca", caDir)
+	}
+	if o.ClientCertSecret != "" {
+		volumes = append(volumes, object{"name": "client", "secret": object{"secretName": o.ClientCertSecret, "defaultMode": groupReads}})
+		mount("client", clientDir)
+	}
+	return mounts, volumes
 }
 
 func port(called string, number int) object {
@@ -331,6 +354,12 @@ func Values(o Options) ([]byte, error) {
 	}
 	if o.CA != "" {
 		values["ca"] = strings.TrimSpace(o.CA) + "\n"
+	}
+	if o.CAConfigMap != "" {
+		values["caConfigMap"] = o.CAConfigMap
+	}
+	if o.ClientCertSecret != "" {
+		values["clientCertSecret"] = o.ClientCertSecret
 	}
 	if o.Proxy != "" {
 		values["proxy"] = object{"url": o.Proxy, "noProxy": o.NoProxy}

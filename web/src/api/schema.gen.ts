@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: ff7ce6209fb50028fce805c7fb8bb33f3cc35f249b3a2919f6c46a4c39b9f4b1
+// sha256 of it: af8b2363024c1b5788b9810b4bc03644b51c9f9407f5512fe12b270f861b757e
 
 export interface paths {
 	"/api/v1/access/can": {
@@ -2945,6 +2945,8 @@ export interface components {
 		};
 		InstallOptions: {
 			ca?: string;
+			caConfigMap?: string;
+			clientCertSecret?: string;
 			existingSecret?: string;
 			namespace?: string;
 			namespaced?: boolean;
@@ -7416,6 +7418,8 @@ export interface operations {
 				ca?: string;
 				existingSecret?: string;
 				skipCRDs?: boolean;
+				clientCertSecret?: string;
+				caConfigMap?: string;
 			};
 			header?: never;
 			path: {

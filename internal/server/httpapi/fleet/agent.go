@@ -258,6 +258,8 @@ type manifestInput struct {
 	CA             string   `query:"ca" maxLength:"60000" doc:"Certificate authorities of the server in PEM; default: the server's own. Proxies accept URLs of about 8 kB: send longer ones in the body of a POST"`
 	ExistingSecret string   `query:"existingSecret" maxLength:"253" doc:"Secret that holds the registration token"`
 	SkipCRDs       bool     `query:"skipCRDs" doc:"Omit the custom resource definitions, if they are already installed"`
+	ClientCert     string   `query:"clientCertSecret" maxLength:"253" doc:"Secret of type kubernetes.io/tls with the certificate that the agent presents to the server" example:"slipway-agent-client"`
+	CAConfigMap    string   `query:"caConfigMap" maxLength:"253" doc:"Existing ConfigMap with the certificate authorities of the server under ca.crt, instead of ca" example:"company-ca"`
 }
 
 func (in *manifestInput) options() api.InstallOptions {
@@ -265,6 +267,7 @@ func (in *manifestInput) options() api.InstallOptions {
 		Namespace: in.Namespace, Namespaced: in.Namespaced, Namespaces: in.Namespaces, Registry: in.Registry, PullSecret: in.PullSecret,
 		Proxy:   in.Proxy,
 		NoProxy: in.NoProxy, CA: in.CA, ExistingSecret: in.ExistingSecret, SkipCRDs: in.SkipCRDs,
+		ClientCertSecret: in.ClientCert, CAConfigMap: in.CAConfigMap,
 	}
 }
 
@@ -284,7 +287,7 @@ func (h *AgentRoutes) manifest(c *core.Call, format string, o api.InstallOptions
 	a, _ := c.Before.(*api.Agent)
 	o.Namespaced = o.Namespaced || a.Namespaced
 	o.Registry = strings.TrimSuffix(o.Registry, "/")
-	if o.CA == "" {
+	if o.CA == "" && o.CAConfigMap == "" {
 		o.CA = h.AgentCA
 	}
 	options := install.Options{

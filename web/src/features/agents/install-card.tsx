@@ -180,6 +180,12 @@ function NetworkFields({ value, onChange }: { value: Network; onChange: (change:
           <Input {...text("noProxy")} placeholder="git.example.org,10.0.0.0/8" />
         </Field>
         <Field
+          label="Client certificate secret"
+          hint="Secret of type kubernetes.io/tls with the certificate that the agent presents to the server."
+        >
+          <Input {...text("clientCertSecret")} />
+        </Field>
+        <Field
           label="Certificates that sign the server's"
           hint="PEM. Required if the cluster does not trust them, or a proxy inspects TLS."
           className="sm:col-span-2"

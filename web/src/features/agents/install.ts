@@ -9,9 +9,10 @@ export interface Network {
   noProxy: string;
   // ca is PEM.
   ca: string;
+  clientCertSecret: string;
 }
 
-export const noNetwork: Network = { registry: "", pullSecret: "", proxy: "", noProxy: "", ca: "" };
+export const noNetwork: Network = { registry: "", pullSecret: "", proxy: "", noProxy: "", ca: "", clientCertSecret: "" };
 
 const secretName = "slipway-agent-registration";
 
@@ -69,6 +70,7 @@ export function slipwayCommand(id: string, token: string, namespace: string, net
     ["proxy", network.proxy],
     ["no-proxy", network.noProxy],
     ["ca-file", network.ca && file],
+    ["client-cert-secret", network.clientCertSecret],
   ];
   const given = flags.filter(([, value]) => value).map(([flag, value]) => ` --${flag} ${word(value)}`);
   return [
