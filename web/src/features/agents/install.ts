@@ -12,7 +12,14 @@ export interface Network {
   clientCertSecret: string;
 }
 
-export const noNetwork: Network = { registry: "", pullSecret: "", proxy: "", noProxy: "", ca: "", clientCertSecret: "" };
+export const noNetwork: Network = {
+  registry: "",
+  pullSecret: "",
+  proxy: "",
+  noProxy: "",
+  ca: "",
+  clientCertSecret: "",
+};
 
 const secretName = "slipway-agent-registration";
 
