@@ -18,6 +18,8 @@ func connects() map[string]string {
 		"internal/server/gateway/broker.go":      "servers of one installation, and NATS as configured",
 		"internal/server/cluster.go":             "finds the server's own address",
 		"internal/agent/signer.go":               "clouds that give the agent an identity, as its own variables name them",
+		"internal/git/try.go":                    "dials the addresses that the guard has resolved",
+		"internal/git/proxy.go":                  "dials the address of a proxy that the guard has resolved",
 		"internal/agent/link/dial.go":            "the agent's own server",
 		"internal/agent/link/register.go":        "the agent's own server",
 		"internal/agent/verb/terminal.go":        "dials as the configuration of the cluster does, which is bounded",

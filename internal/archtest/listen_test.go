@@ -55,6 +55,9 @@ func TestWhatIsShippedServesThroughTheInlet(t *testing.T) {
 					found++
 					return true
 				}
+				if name == "internal/git/proxy.go" { // takes one connection, of the ssh client that the agent starts
+					return true
+				}
 				t.Errorf("%s:%d uses %s.%s: internal/inlet makes servers and listeners, with deadlines for slow peers and bounds on connections",
 					name, files.Position(n.Pos()).Line, of.Name, selector.Sel.Name)
 			}

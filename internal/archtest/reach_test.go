@@ -65,6 +65,7 @@ func rooms() map[string][]string {
 		"internal/podlog":   {api, object},
 		chained:             {api},
 		redact:              {chained},
+		"internal/grant":    {"internal/outward", "internal/source/web"},
 		"internal/operate":  {api, object, "internal/engine/mark", "internal/project"},
 		"internal/cause":    {api, object, redact},
 		"internal/clue":     {api, object, "internal/cause"},
@@ -174,12 +175,12 @@ func agentRooms() map[string][]string {
 		"internal/agent/status": {api, source, object, live, "internal/engine", "internal/engine/decide", "internal/engine/mark"},
 		"internal/agent/place": {
 			api, source, source + "/...", object, diff, live, health, "internal/engine", "internal/engine/apply", "internal/project", "internal/git", "internal/webhook",
-			"internal/outward", "internal/agent/registry", "internal/agent/link", "internal/sops", "internal/agent/credential", "internal/engine/supply",
+			"internal/outward", "internal/agent/registry", "internal/agent/link", "internal/grant", "internal/sops", "internal/agent/credential", "internal/engine/supply",
 			"internal/engine/render", "internal/engine/render/need",
 		},
 		"internal/agent/credential": {},
 		"internal/agent": {
-			api, source, source + "/...", "internal/git", "internal/webhook", "internal/project", "internal/engine/...",
+			api, source, source + "/...", "internal/git", "internal/grant", "internal/webhook", "internal/project", "internal/engine/...",
 			"internal/sops", "internal/operate", "internal/inspect", "internal/cause", "internal/clue", "internal/seal", "internal/podlog", "internal/trace", "internal/inlet", "internal/outward", "internal/clock", redact,
 		},
 	}

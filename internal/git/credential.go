@@ -1,6 +1,8 @@
 package git
 
 import (
+	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -9,19 +11,23 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
+
+	"golang.org/x/crypto/ssh"
 )
 
 // Credential is how a repository is reached. The zero value is anonymous access. Printing or logging one shows only
 // which kinds of secret it holds.
 type Credential struct {
 	// Identity identifies a credential whose secrets change automatically, as the tokens of a GitHub App do: credentials
-	// with the same Identity share mirrors and caches. The caller that sets it guarantees that all of them may read the same, and
-	// includes the project in it. Empty means that the secrets themselves are the identity.
+	// with the same Identity share mirrors and caches. The caller that sets it guarantees that all of them may read the same. Empty
+	// means that the secrets themselves are the identity.
 	Identity string
 
 	Username string // for Password; "git" where empty
 	Password string // or an access token used as password
 	Bearer   string // token for "Authorization: Bearer", instead of Username and Password
+	Basic    bool   // send Password although there is a Bearer
+	Tokens   Tokens // gives Password or Bearer for each command, where they change; with an Identity
 
 	ClientCert []byte // TLS client certificate, PEM
 	ClientKey  []byte // its key, PEM
@@ -33,6 +39,53 @@ type Credential struct {
 
 	Proxy   string // URL of an HTTP or SOCKS proxy, may hold a password
 	NoProxy string // comma-separated hosts that are reached without Proxy
+
+	Depth int // commits of each reference that are fetched, 0 for all of them. It decides on nothing that is read
+}
+
+// Tokens gives what signs in, where that changes automatically. It is safe for concurrent use.
+type Tokens interface {
+	// Login returns what can be used now. A refused one is a password or bearer token that the server did not accept: another one
+	// is returned where there is one. An error that wraps ErrUnreachable is about the service that gives tokens, others are about
+	// the credential.
+	Login(ctx context.Context, refused string) (Login, error)
+}
+
+// Login is a user name and a password, or a bearer token.
+type Login struct{ Username, Password, Bearer string }
+
+// String shows no secret.
+func (l Login) String() string { return Credential{Password: l.Password, Bearer: l.Bearer}.String() }
+
+// GoString shows no secret.
+func (l Login) GoString() string { return l.String() }
+
+// signedIn returns the credential with what its Tokens give. One without Tokens stays as it is.
+func (c Credential) signedIn(ctx context.Context, r Remote, refused string) (Credential, error) {
+	if c.Tokens == nil || r.scheme != "https" && r.scheme != "http" {
+		return c, nil
+	}
+	l, err := c.Tokens.Login(ctx, refused)
+	switch {
+	case err == nil:
+		c.Username, c.Password, c.Bearer = l.Username, l.Password, l.Bearer
+		return c, nil
+	case ctx.Err() != nil:
+		return c, context.Cause(ctx)
+	}
+	kind := ErrAuth
+	if errors.Is(err, ErrUnreachable) {
+		kind = ErrUnreachable
+	}
+	return c, &Error{Kind: kind, URL: r.URL, Detail: "there is no token to sign in with", Hint: err.Error(), cause: err}
+}
+
+// token is what a server can refuse.
+func (c Credential) token() string {
+	if c.Bearer != "" {
+		return c.Bearer
+	}
+	return c.Password
 }
 
 // Scope identifies the credential without revealing it: equal credentials have equal scopes. It belongs in every key of
@@ -45,6 +98,9 @@ func (c Credential) Scope() string {
 	insecure := "false"
 	if c.Insecure {
 		insecure = "true"
+	}
+	if c.Basic && c.Bearer != "" {
+		insecure += " basic"
 	}
 	for _, f := range []string{
 		c.Identity, c.Username, c.Password, c.Bearer, string(c.ClientCert), string(c.ClientKey), string(c.CA), insecure,
@@ -67,6 +123,7 @@ func (c Credential) kinds() string {
 	add(c.Bearer != "", "bearer token")
 	add(len(c.ClientCert) > 0, "client certificate")
 	add(len(c.SSHKey) > 0, "ssh key")
+	add(c.Tokens != nil, "tokens of a service")
 	if len(k) == 0 {
 		return "anonymous"
 	}
@@ -108,6 +165,27 @@ func (c Credential) check() error {
 	}
 	if (len(c.ClientCert) > 0) != (len(c.ClientKey) > 0) {
 		return errors.New("the repository credential needs both a TLS client certificate and its key")
+	}
+	if c.Proxy != "" {
+		if _, err := parseProxy(c.Proxy); err != nil {
+			return err
+		}
+	}
+	return checkKey(c.SSHKey)
+}
+
+// checkKey refuses a private key that ssh could not use without a person, before anything is tried with it.
+func checkKey(key []byte) error {
+	if len(bytes.TrimSpace(key)) == 0 {
+		return nil
+	}
+	if _, _, _, _, err := ssh.ParseAuthorizedKey(key); err == nil {
+		return errors.New("sshPrivateKey is a public key: give the private half, which begins with -----BEGIN")
+	}
+	// What Go cannot read may still be a key that ssh reads.
+	_, err := ssh.ParseRawPrivateKey(key)
+	if locked := new(ssh.PassphraseMissingError); errors.As(err, &locked) {
+		return errors.New("the SSH private key has a passphrase: give a key without one (ssh-keygen -p -N '' -f KEY)")
 	}
 	return nil
 }

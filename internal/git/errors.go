@@ -200,7 +200,7 @@ func re(s string) *regexp.Regexp { return regexp.MustCompile(s) }
 
 // explain turns the failure of a command that talks to the remote into an *Error. It leaves an ended context as it is. The
 // output of the server decides at most on the kind, and is not shown.
-func (m *Mirror) explain(err error) error {
+func (m *Mirror) explain(err error, cred Credential) error {
 	switch {
 	case err == nil:
 		return nil
@@ -221,7 +221,7 @@ func (m *Mirror) explain(err error) error {
 	if !errors.As(err, &run) {
 		return err
 	}
-	own, cred := ours(run.message), m.cred.Load()
+	own := ours(run.message)
 	for _, r := range rules {
 		if !r.pattern.MatchString(own) && !(r.theirs && r.pattern.MatchString(run.message)) {
 			continue

@@ -97,6 +97,9 @@ func (m *Mirror) fetchLocked(ctx context.Context, specs, extra []string) error {
 	if m.client.opts.Blobless {
 		args = append(args, "--filter=blob:none")
 	}
+	if depth := m.cred.Load().Depth; depth > 0 {
+		args = append(args, fmt.Sprintf("--depth=%d", depth))
+	}
 	args = append(append(args, extra...), "--stdin", "origin")
 	return m.bring(ctx, command{dir: m.dir, args: args, stdin: strings.NewReader(strings.Join(specs, "\n") + "\n")})
 }

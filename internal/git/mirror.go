@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -40,7 +41,7 @@ func (c *Client) Mirror(address string, cred Credential) (*Mirror, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cred.Password == "" && cred.Bearer == "" {
+	if cred.Password == "" && cred.Bearer == "" && cred.Tokens == nil {
 		cred.Username, cred.Password = inside.Username, inside.Password
 	}
 	if err := cred.check(); err != nil {
@@ -172,18 +173,51 @@ func leftover(name string) bool {
 		strings.HasPrefix(name, ".tmp-")
 }
 
-// remoteRun runs a command that talks to the repository of the mirror.
+// remoteRun runs a command that talks to the repository of the mirror. A token that the server refuses is renewed once: it may have
+// been withdrawn.
 func (m *Mirror) remoteRun(ctx context.Context, cmd command, limit time.Duration) ([]byte, error) {
-	a, err := m.client.open(ctx, m.remote, *m.cred.Load())
+	used, err := m.cred.Load().signedIn(ctx, m.remote, "")
+	if err != nil {
+		return nil, err
+	}
+	out, err := m.remoteOnce(ctx, cmd, limit, used)
+	if !errors.Is(err, ErrAuth) || used.Tokens == nil || used.token() == "" {
+		return out, err
+	}
+	renewed, wrong := used.signedIn(ctx, m.remote, used.token())
+	if wrong != nil || renewed.token() == used.token() {
+		return out, err // there is no other token
+	}
+	if err := rewind(cmd); err != nil {
+		return nil, err
+	}
+	return m.remoteOnce(ctx, cmd, limit, renewed)
+}
+
+func (m *Mirror) remoteOnce(ctx context.Context, cmd command, limit time.Duration, used Credential) ([]byte, error) {
+	a, err := m.client.open(ctx, m.remote, used)
 	if err != nil {
 		return nil, err
 	}
 	defer a.close()
-	cmd.config = append(cmd.config, a.config...)
-	cmd.env = append(cmd.env, a.env...)
+	cmd.config = append(slices.Clip(cmd.config), a.config...)
+	cmd.env = append(slices.Clip(cmd.env), a.env...)
 	cmd.limits.memory = m.client.opts.MaxMemory
 	out, err := m.client.remote(ctx, cmd, limit)
-	return out, m.explain(err)
+	if why := a.relay.err(); err != nil && why != nil && ctx.Err() == nil {
+		return nil, why
+	}
+	return out, m.explain(err, used)
+}
+
+// rewind makes what a command reads be read again from its beginning.
+func rewind(cmd command) error {
+	if in, ok := cmd.stdin.(io.Seeker); ok {
+		if _, err := in.Seek(0, io.SeekStart); err != nil {
+			return fmt.Errorf("read references to fetch: %w", err)
+		}
+	}
+	return nil
 }
 
 // bring runs a command that writes objects of the remote into the mirror, which stays within the limit of its size. What an
@@ -211,10 +245,8 @@ func (m *Mirror) bringOnce(ctx context.Context, cmd command) error {
 	}
 	// Something is left for the small files of a fetch that brings nothing.
 	cmd.limits.file = max(most-used, minFile)
-	if in, ok := cmd.stdin.(io.Seeker); ok { // it was read before
-		if _, err := in.Seek(0, io.SeekStart); err != nil {
-			return fmt.Errorf("read references to fetch: %w", err)
-		}
+	if err := rewind(cmd); err != nil { // it was read before
+		return err
 	}
 	ctx, end := guarded(ctx, m.dir, most+minFile)
 	_, err := m.remoteRun(ctx, cmd, m.client.opts.FetchTimeout)

@@ -33,11 +33,15 @@ func (p pinned) curl() string {
 
 // ssh are options. The key of the host is still that of its name.
 func (p pinned) ssh() []string {
-	alias := p.host
+	return []string{"-o", "HostName=" + p.addresses[0].String(), "-o", "HostKeyAlias=" + p.alias(), "-o", "CheckHostIP=no"}
+}
+
+// alias is what the host is called in known_hosts.
+func (p pinned) alias() string {
 	if p.port != "22" {
-		alias = "[" + p.host + "]:" + p.port
+		return "[" + p.host + "]:" + p.port
 	}
-	return []string{"-o", "HostName=" + p.addresses[0].String(), "-o", "HostKeyAlias=" + alias, "-o", "CheckHostIP=no"}
+	return p.host
 }
 
 // pin resolves what a command is going to connect to. It refuses hosts that must not be connected to.
@@ -47,7 +51,7 @@ func (c *Client) pin(ctx context.Context, r Remote, cred Credential) ([]pinned, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
 	defer cancel()
-	proxied := r.scheme != "ssh" && (cred.Proxy != "" || proxyInEnvironment())
+	proxied := r.proxied(cred) || r.scheme != "ssh" && (cred.Proxy != "" || proxyInEnvironment())
 	u, err := url.Parse(r.URL)
 	if err != nil {
 		return nil, err
@@ -57,7 +61,7 @@ func (c *Client) pin(ctx context.Context, r Remote, cred Credential) ([]pinned, 
 	if err != nil {
 		return nil, err
 	}
-	// A proxy of the environment is the operator's choice, that of a credential is not.
+	// A proxy of the environment is the operator's choice, that of a credential is not. That of ssh is resolved when it is used.
 	if r.scheme == "ssh" || cred.Proxy == "" {
 		return pins, nil
 	}

@@ -105,9 +105,11 @@ type access struct {
 	config [][2]string
 	env    []string
 	dir    string // private files; "" where there are none
+	relay  *relay // to a proxy, for ssh; nil where there is none
 }
 
 func (a *access) close() {
+	a.relay.close()
 	if a.dir != "" {
 		// What is left behind goes with the private directory of the client.
 		_ = os.RemoveAll(a.dir)
@@ -128,7 +130,7 @@ func (c *Client) open(ctx context.Context, r Remote, cred Credential) (*access, 
 	case "https", "http":
 		err = c.openHTTP(a, r, cred, pins)
 	case "ssh":
-		err = c.openSSH(a, cred, pins)
+		err = c.openSSH(ctx, a, r, cred, pins)
 	}
 	if err != nil {
 		a.close()
@@ -144,7 +146,7 @@ func (c *Client) openHTTP(a *access, r Remote, cred Credential, pins []pinned) e
 	// The header is bound to the address, and redirects are not followed: it reaches no other host.
 	header := "http." + r.scheme + "://" + r.host + "/.extraHeader"
 	switch {
-	case cred.Bearer != "":
+	case cred.Bearer != "" && (!cred.Basic || cred.Password == ""):
 		a.config = append(a.config, [2]string{header, "Authorization: Bearer " + cred.Bearer})
 	case cred.Password != "":
 		a.config = append(a.config, [2]string{header, "Authorization: Basic " + basic(cred)})
@@ -169,7 +171,7 @@ func (c *Client) openHTTP(a *access, r Remote, cred Credential, pins []pinned) e
 	return nil
 }
 
-func (c *Client) openSSH(a *access, cred Credential, pins []pinned) error {
+func (c *Client) openSSH(ctx context.Context, a *access, r Remote, cred Credential, pins []pinned) error {
 	known, strict := "/dev/null", "no"
 	if !cred.Insecure {
 		file, err := c.secretFile(a, "known_hosts", cred.KnownHosts)
@@ -185,8 +187,16 @@ func (c *Client) openSSH(a *access, cred Credential, pins []pinned) error {
 		"-o", "UpdateHostKeys=no", "-o", "ControlPath=none", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=15",
 		"-o", "ServerAliveCountMax=2", "-o", "LogLevel=ERROR",
 	}
-	for _, p := range pins {
-		args = append(args, p.ssh()...)
+	switch {
+	case r.proxied(cred):
+		relay, err := c.newRelay(ctx, r, cred)
+		if err != nil {
+			return err
+		}
+		a.relay = relay
+		args = append(args, relay.ssh()...)
+	case len(pins) > 0:
+		args = append(args, pins[0].ssh()...)
 	}
 	if len(cred.SSHKey) > 0 {
 		key := cred.SSHKey
@@ -221,6 +231,23 @@ func (c *Client) secretFile(a *access, name string, content []byte) (string, err
 		return "", fmt.Errorf("write private file: %w", err)
 	}
 	return file, nil
+}
+
+// SSH reports whether the repository is reached over SSH.
+func (r Remote) SSH() bool { return r.scheme == "ssh" }
+
+// Owner is the first part of the path, which on forges is the user or the organization that the repository is of; "" where the
+// path has one part only.
+func (r Remote) Owner() string {
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return ""
+	}
+	owner, _, more := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
+	if !more {
+		return ""
+	}
+	return owner
 }
 
 // Same reports whether two addresses most likely name one repository: host and path are equal, whatever the scheme, the

@@ -61,6 +61,9 @@ func GitBearer(token string) GitOption {
 	}
 }
 
+// GitAuth asks for what a function takes over HTTP.
+func GitAuth(takes func(*http.Request) bool) GitOption { return func(c *gitConfig) { c.auth = takes } }
+
 // GitTLS serves HTTPS with a certificate of an unknown authority; CA returns it.
 func GitTLS() GitOption { return func(c *gitConfig) { c.tls = true } }
 

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -26,6 +27,8 @@ type sshServer struct {
 	config    *ssh.ServerConfig
 	clientKey []byte
 	hostKey   ssh.PublicKey
+	authority ssh.PublicKey // of the certificate that the host has beside its key
+	more      [][]byte      // further keys of clients
 	running   sync.WaitGroup
 
 	mu    sync.Mutex
@@ -46,6 +49,51 @@ func (s *GitServer) KnownHosts() []byte {
 	srv := s.startSSH()
 	host, port, _ := net.SplitHostPort(srv.listener.Addr().String())
 	return fmt.Appendf(nil, "[%s]:%s %s", host, port, ssh.MarshalAuthorizedKey(srv.hostKey))
+}
+
+// CertAuthority is the line of known_hosts for the authority that vouches for the SSH server.
+func (s *GitServer) CertAuthority() []byte {
+	srv := s.startSSH()
+	host, port, _ := net.SplitHostPort(srv.listener.Addr().String())
+	return fmt.Appendf(nil, "@cert-authority [%s]:%s %s", host, port, ssh.MarshalAuthorizedKey(srv.authority))
+}
+
+// AddSSHKey has the SSH server accept another private key, PEM.
+func (s *GitServer) AddSSHKey(key []byte) {
+	s.t.Helper()
+	signer, err := ssh.ParsePrivateKey(key)
+	if err != nil {
+		s.t.Fatalf("use SSH key: %v", err)
+	}
+	srv := s.startSSH()
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	srv.more = append(srv.more, signer.PublicKey().Marshal())
+}
+
+// knows reports whether the key of a client is one that is accepted.
+func (s *sshServer) knows(key []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.more, func(k []byte) bool { return bytes.Equal(k, key) })
+}
+
+// hostCertificate makes a host certificate for this machine, by a new authority.
+func hostCertificate(t testing.TB, host ssh.Signer) (ssh.Signer, ssh.PublicKey) {
+	t.Helper()
+	authority, _ := newSSHKey(t)
+	cert := &ssh.Certificate{
+		Key: host.PublicKey(), Serial: 1, CertType: ssh.HostCert, KeyId: "host", ValidPrincipals: []string{"127.0.0.1"},
+		ValidBefore: ssh.CertTimeInfinity,
+	}
+	if err := cert.SignCert(rand.Reader, authority); err != nil {
+		t.Fatalf("sign host certificate: %v", err)
+	}
+	signer, err := ssh.NewCertSigner(cert, host)
+	if err != nil {
+		t.Fatalf("use host certificate: %v", err)
+	}
+	return signer, authority.PublicKey()
 }
 
 // NewSSHKey makes a private key, PEM, that no server knows.
@@ -82,20 +130,22 @@ func (s *GitServer) startSSH() *sshServer {
 		want := client.PublicKey().Marshal()
 		config := &ssh.ServerConfig{
 			PublicKeyCallback: func(_ ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
-				if !bytes.Equal(key.Marshal(), want) {
+				if !bytes.Equal(key.Marshal(), want) && !s.ssh.knows(key.Marshal()) {
 					return nil, errors.New("unknown key")
 				}
 				return nil, nil
 			},
 		}
 		config.AddHostKey(host)
+		certified, authority := hostCertificate(s.t, host)
+		config.AddHostKey(certified)
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			s.t.Fatalf("listen for SSH: %v", err)
 		}
 		s.ssh = &sshServer{
 			root: s.root, listener: listener, config: config, clientKey: clientPEM, hostKey: host.PublicKey(),
-			conns: map[net.Conn]struct{}{},
+			authority: authority, conns: map[net.Conn]struct{}{},
 		}
 		s.ssh.running.Go(s.ssh.accept)
 		s.t.Cleanup(s.ssh.close)

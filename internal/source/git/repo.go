@@ -63,6 +63,9 @@ func newRepo(p *Pool, m *git.Mirror) *Repo {
 // URL is the address without user information, spelled one way.
 func (r *Repo) URL() string { return r.mirror.URL() }
 
+// Remote is the parsed address.
+func (r *Repo) Remote() git.Remote { return r.mirror.Remote() }
+
 // Scope identifies (repository, credential) without revealing the credential, also over restarts. It belongs in the
 // key of every cache of what was made from the repository.
 func (r *Repo) Scope() string { return r.mirror.Scope() }

@@ -1,8 +1,9 @@
 // Package gitsource gives the files of a Git repository at a commit as a source.Tree, read from git's objects without
 // a checkout, and keeps the registry of repositories: which revisions are followed, what they point to, and when to ask.
 //
-// Content is what the repository stores: filters and line-ending conversion of .gitattributes are not applied, a Git
-// LFS file is its pointer, and a submodule is an empty directory.
+// Content is what the repository stores: filters and line-ending conversion of .gitattributes are not applied. What a commit only
+// refers to, files of Git LFS and submodules, comes from Parts; without them such a file is its pointer, and a submodule an
+// empty directory.
 package gitsource
 
 import (
@@ -11,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -45,6 +45,7 @@ type Tree struct {
 	limit   int64
 	memo    *memo
 	damaged func() // called when an object that must be there cannot be read
+	parts   *parts // what the commit refers to; nil for nothing
 }
 
 var (
@@ -86,7 +87,7 @@ func newTree(m *git.Mirror, commit string, limit int64, memo *memo, damaged func
 		root = c.Tree
 		memo.setRoot(id, root)
 	}
-	t.root = node{mode: git.ModeDir, id: root}
+	t.root = node{mode: git.ModeDir, id: root, name: "."}
 	return t, nil
 }
 
@@ -94,6 +95,16 @@ func newTree(m *git.Mirror, commit string, limit int64, memo *memo, damaged func
 type node struct {
 	mode git.Mode
 	id   git.ID
+	in   *Tree  // the submodule that it is of; nil for the tree itself
+	name string // of a submodule, and of what is in one: its real name in its own tree
+}
+
+// of is the tree that a node is of.
+func (n node) of(t *Tree) *Tree {
+	if n.in != nil {
+		return n.in
+	}
+	return t
 }
 
 func (n node) isDir() bool { return n.mode == git.ModeDir || n.mode == git.ModeSubmodule }
@@ -115,10 +126,7 @@ func (t *Tree) ReadFile(name string) ([]byte, error) {
 	if n.isDir() {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: errIsDir}
 	}
-	b, err := t.blob(n.id, t.limit)
-	if errors.Is(err, git.ErrObjectLarge) {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("%w of %d bytes", source.ErrTooLarge, t.limit)}
-	}
+	b, err := n.of(t).content(n.id)
 	if err != nil {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: err}
 	}
@@ -147,7 +155,7 @@ func (t *Tree) ReadDir(name string) ([]source.Entry, error) {
 // entry describes one name of a directory, links followed. It fails only where git does.
 func (t *Tree) entry(dir string, e git.TreeEntry) (source.Entry, error) {
 	if e.Mode != git.ModeSymlink {
-		return describe(e.Name, node{e.Mode, e.ID}), nil
+		return describe(e.Name, node{mode: e.Mode, id: e.ID}), nil
 	}
 	n, err := t.walk("stat", join(dir, e.Name))
 	switch {
@@ -196,7 +204,11 @@ func (t *Tree) Sum(name string) (string, error) {
 	if n.mode != git.ModeDir {
 		return n.sum(), nil
 	}
-	s, err := t.sumDir(name, n)
+	of := t
+	if n.in != nil { // links in a submodule stay there, so its own names are enough
+		of, name = n.in, n.name
+	}
+	s, err := of.sumDir(name, n)
 	if err != nil {
 		return "", &fs.PathError{Op: "identify", Path: name, Err: err}
 	}
@@ -268,7 +280,7 @@ func (t *Tree) links(id git.ID, budget *int, depth int) ([]string, error) {
 	if depth == 0 {
 		return nil, fmt.Errorf("the directory has more than %d levels of directories below", maxDepth)
 	}
-	l, err := t.list(node{git.ModeDir, id})
+	l, err := t.list(node{mode: git.ModeDir, id: id})
 	if err != nil {
 		return nil, err
 	}
@@ -309,7 +321,8 @@ func (t *Tree) ListSum(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if s, ok := t.memo.listing(n.id); ok && n.mode == git.ModeDir {
+	memo := n.of(t).memo
+	if s, ok := memo.listing(n.id); ok && n.mode == git.ModeDir {
 		return s, nil
 	}
 	l, err := t.list(n)
@@ -328,137 +341,9 @@ func (t *Tree) ListSum(name string) (string, error) {
 	}
 	sum := hex.EncodeToString(h.Sum(nil))
 	if !links && n.mode == git.ModeDir {
-		t.memo.setListing(n.id, sum)
+		memo.setListing(n.id, sum)
 	}
 	return sum, nil
-}
-
-func (t *Tree) walk(op, name string) (node, error) {
-	n, ok, err := t.plain(name)
-	if !ok && err == nil {
-		n, _, err = t.resolve(name)
-	}
-	if err != nil {
-		return n, &fs.PathError{Op: op, Path: name, Err: err}
-	}
-	return n, nil
-}
-
-// plain walks to a name without links on the way, which is nearly every one, in the fewest steps. It returns false where
-// resolve has to do it.
-func (t *Tree) plain(name string) (node, bool, error) {
-	if !fs.ValidPath(name) {
-		return node{}, false, fs.ErrInvalid
-	}
-	n := t.root
-	for rest, more := name, name != "."; more; {
-		var part string
-		part, rest, more = strings.Cut(rest, "/")
-		if !n.isDir() {
-			return node{}, false, fs.ErrNotExist
-		}
-		l, err := t.list(n)
-		if err != nil {
-			return node{}, false, err
-		}
-		e, ok := l.Find(part)
-		if !ok {
-			return node{}, false, fs.ErrNotExist
-		}
-		if e.Mode == git.ModeSymlink {
-			return node{}, false, nil
-		}
-		n = node{e.Mode, e.ID}
-	}
-	return n, true, nil
-}
-
-// resolve walks to a name component by component, following links, and returns what is there and its real name.
-func (t *Tree) resolve(name string) (node, string, error) {
-	if !fs.ValidPath(name) {
-		return node{}, "", fs.ErrInvalid
-	}
-	at := []node{t.root} // the directories from the root to the current one
-	var names []string   // their names, without the root
-	todo := strings.Split(name, "/")
-	links := 0
-	for steps := 0; len(todo) > 0; steps++ {
-		if steps > maxParts {
-			return node{}, "", source.ErrLinkLoop
-		}
-		part := todo[0]
-		todo = todo[1:]
-		switch part {
-		case "", ".":
-			continue
-		case "..":
-			if len(at) == 1 {
-				return node{}, "", source.ErrEscape
-			}
-			at, names = at[:len(at)-1], names[:len(names)-1]
-			continue
-		}
-		l, err := t.list(at[len(at)-1])
-		if errors.Is(err, errNotDir) {
-			return node{}, "", fs.ErrNotExist
-		}
-		if err != nil {
-			return node{}, "", err
-		}
-		e, ok := l.Find(part)
-		if !ok {
-			return node{}, "", fs.ErrNotExist
-		}
-		if e.Mode != git.ModeSymlink {
-			at, names = append(at, node{e.Mode, e.ID}), append(names, part)
-			continue
-		}
-		if links++; links > maxLinks {
-			return node{}, "", source.ErrLinkLoop
-		}
-		target, err := t.target(e.ID)
-		if err != nil {
-			return node{}, "", err
-		}
-		todo = slices.Concat(strings.Split(target, "/"), todo)
-	}
-	real := "."
-	if len(names) > 0 {
-		real = strings.Join(names, "/")
-	}
-	return at[len(at)-1], real, nil
-}
-
-// target reads where a link points to. An absolute target leaves the repository.
-func (t *Tree) target(id git.ID) (string, error) {
-	if s, ok := t.memo.target(id); ok {
-		return s, nil
-	}
-	b, err := t.blob(id, maxTarget)
-	if errors.Is(err, git.ErrObjectLarge) {
-		return "", fmt.Errorf("%w: its target has more than %d bytes", source.ErrEscape, maxTarget)
-	}
-	if err != nil {
-		return "", err
-	}
-	s := string(b)
-	if strings.HasPrefix(s, "/") || s == "" || strings.ContainsRune(s, 0) {
-		return "", fmt.Errorf("%w: it points to %q", source.ErrEscape, s)
-	}
-	t.memo.setTarget(id, s)
-	return s, nil
-}
-
-func (t *Tree) list(n node) (git.Listing, error) {
-	switch n.mode {
-	case git.ModeSubmodule:
-		return nil, nil
-	case git.ModeDir:
-		l, err := t.mirror.Tree(n.id)
-		t.check(err)
-		return l, err
-	}
-	return nil, errNotDir
 }
 
 func (t *Tree) blob(id git.ID, limit int64) ([]byte, error) {

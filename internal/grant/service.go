@@ -1,0 +1,130 @@
+package grant
+
+import (
+	"context"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+
+	"github.com/slipway-gitops/slipway/internal/source/web"
+	"github.com/slipway-gitops/slipway/internal/strict"
+)
+
+const (
+	drift       = time.Minute     // that clocks may differ
+	longest     = 24 * time.Hour  // that a token is used for, whatever a service says
+	assertion   = 9 * time.Minute // that a signed statement holds; GitHub takes ten
+	maxKeyBytes = 64 << 10
+)
+
+// readKey reads a private key of RSA, as PEM in PKCS #1 or PKCS #8.
+func readKey(field string, text []byte) (*rsa.PrivateKey, error) {
+	if len(text) > maxKeyBytes {
+		return nil, fmt.Errorf("%s has more than %d KiB: give a private key in PEM", field, maxKeyBytes>>10)
+	}
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return nil, fmt.Errorf("%s is no private key: give it in PEM, from the line BEGIN to the line END", field)
+	}
+	if _, encrypted := block.Headers["DEK-Info"]; encrypted || block.Type == "ENCRYPTED PRIVATE KEY" {
+		return nil, fmt.Errorf("%s has a passphrase: give the key without one", field)
+	}
+	if key, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
+		return key, nil
+	}
+	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if key, ok := parsed.(*rsa.PrivateKey); ok && err == nil {
+		return key, nil
+	}
+	return nil, fmt.Errorf("%s is no private key of RSA: give the key that the service made", field)
+}
+
+// sign makes a signed statement.
+func sign(key *rsa.PrivateKey, id string, claims map[string]any) (string, error) {
+	options := (&jose.SignerOptions{}).WithType("JWT")
+	signer, err := jose.NewSigner(jose.SigningKey{
+		Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: key, KeyID: id},
+	}, options)
+	if err != nil {
+		return "", errors.New("sign with the private key: it cannot be used for RS256: give a key of at least 2048 bits")
+	}
+	text, err := jwt.Signed(signer).Claims(claims).Serialize()
+	if err != nil {
+		return "", errors.New("sign with the private key: it cannot be used for RS256: give a key of at least 2048 bits")
+	}
+	return text, nil
+}
+
+// wording says what a status of a service means for a credential of a kind.
+type wording map[int]string
+
+// call sends a request and reads the answer into out. An answer with another status than 2xx becomes an error with the words for
+// it; nothing that the service writes is in it.
+func call(client *web.Client, req *http.Request, out any, words wording) error {
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if err := web.Check(req.URL, resp); err != nil {
+		var known *web.Error
+		if hint := words[resp.StatusCode]; hint != "" && errors.As(err, &known) {
+			known.Hint = hint
+			known.Kind = web.ErrAuth
+		}
+		return err
+	}
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if strict.Decode(raw, out, strict.Foreign) != nil {
+		return notAToken(req.URL)
+	}
+	return nil
+}
+
+func notAToken(at *url.URL) error {
+	return &web.Error{Kind: web.ErrAnswer, URL: web.Shown(at), Hint: "what answers there gives no tokens: check the address"}
+}
+
+// posted asks with a form, as OAuth 2 does.
+func posted(ctx context.Context, at *url.URL, form url.Values) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, at.String(), strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, notAToken(at)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Accept", "application/json")
+	return req, nil
+}
+
+// answer is what OAuth 2 answers with.
+type answer struct {
+	AccessToken string `json:"access_token"`
+	ExpiresIn   int64  `json:"expires_in"`
+}
+
+// token reads an answer.
+func (a answer) token(at *url.URL, username string, now time.Time) (Token, error) {
+	lasts := min(time.Duration(min(max(a.ExpiresIn, 0), int64(longest/time.Second)))*time.Second, longest)
+	if !usableToken(a.AccessToken) || lasts == 0 {
+		return Token{}, notAToken(at)
+	}
+	return Token{Username: username, Secret: a.AccessToken, Ends: now.Add(lasts)}, nil
+}
+
+// usableToken reports whether a text can be sent in a header.
+func usableToken(s string) bool {
+	return s != "" && len(s) <= maxKeyBytes && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
+}
