@@ -15,15 +15,36 @@ type SettingWrite struct {
 	// Version is that of the item's resource; "" for any.
 	Version string `json:"version,omitempty" maxLength:"64" doc:"resource.version of the item that was read; the server refuses the request with 409 if it has changed"`
 	// Test tries a connection first.
-	Test   bool   `json:"test,omitempty" doc:"Test the connection first, and change nothing if that fails"`
-	Upsert bool   `json:"upsert,omitempty" doc:"Update it if it exists"`
-	Reason string `json:"reason,omitempty" maxLength:"1000" doc:"Reason, for the audit log"`
+	Test bool `json:"test,omitempty" doc:"Test the connection first, and change nothing if that fails"`
+	// Revision is what a test of a Git repository looks for.
+	Revision string `json:"revision,omitempty" maxLength:"500" doc:"Branch, tag or commit that a test of a Git repository looks for; default: the default branch" example:"main"`
+	Upsert   bool   `json:"upsert,omitempty" doc:"Update it if it exists"`
+	Reason   string `json:"reason,omitempty" maxLength:"1000" doc:"Reason, for the audit log"`
 }
 
 // SettingTest is what came of a connection test.
 type SettingTest struct {
 	OK      bool   `json:"ok" doc:"The connection works"`
 	Message string `json:"message,omitempty" doc:"Error, and the next step"`
+	// Steps are the layers of a connection; none where the agent does not report them.
+	Steps []SettingStep `json:"steps,omitempty" doc:"The layers of the connection to a Git repository in order, up to the first that fails"`
+}
+
+// States of a SettingStep.
+const (
+	StepOK      = "ok"
+	StepFailed  = "failed"
+	StepSkipped = "skipped"
+)
+
+// SettingStep is one layer of a connection test.
+type SettingStep struct {
+	Layer  string `json:"layer" enum:"name,connection,proxy,TLS,host key,authentication,repository,revision" doc:"Part of the connection that was tested"`
+	Status string `json:"status" enum:"ok,failed,skipped" doc:"Result; skipped after a failure"`
+	Detail string `json:"detail,omitempty" doc:"What was tested and found, or the error"`
+	Next   string `json:"next,omitempty" doc:"Next step after a failure"`
+	// Millis is how long it took; 0 where it came out of another step.
+	Millis int64 `json:"millis,omitempty" doc:"Duration in milliseconds; none where it was tested with another layer"`
 }
 
 // Settings are those of the server.

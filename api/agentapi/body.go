@@ -198,6 +198,10 @@ type SettingChange struct {
 	// Test tries a connection first, and changes nothing where that fails.
 	Test   bool `json:"test,omitempty"`
 	DryRun bool `json:"dryRun,omitempty"`
+	// Steps asks for a failed test as an api.SettingTest with its steps, instead of an error.
+	Steps bool `json:"steps,omitempty"`
+	// Revision is one that a test looks for in a Git repository; "" for the default branch.
+	Revision string `json:"revision,omitempty"`
 }
 
 // SettingResult is the Result's Body of a SettingChange.

@@ -21,12 +21,13 @@ func fieldsOf(t SettingType) settingFields {
 		"url", "type", "project", "insecure", "insecureIgnoreHostKey", "enableOCI", "insecureOCIForceHttp",
 		"forceHttpBasicAuth", "proxy", "noProxy",
 		"githubAppID", "githubAppInstallationID", "githubAppEnterpriseBaseUrl", "useAzureWorkloadIdentity", "workloadIdentity",
+		"azureServicePrincipalTenantId", "azureServicePrincipalClientId", "azureActiveDirectoryEndpoint", "webhookManifestCacheWarmDisabled",
 	}
 	secrets := []string{
 		"username", "password", "bearerToken", "sshPrivateKey", "tlsClientCertData", "tlsClientCertKey", "githubAppPrivateKey",
-		"gcpServiceAccountKey", ".dockerconfigjson",
+		"gcpServiceAccountKey", "azureServicePrincipalClientSecret", ".dockerconfigjson",
 	}
-	aims := []string{"url", "proxy", "githubAppEnterpriseBaseUrl"}
+	aims := []string{"url", "proxy", "githubAppEnterpriseBaseUrl", "azureActiveDirectoryEndpoint"}
 	switch t {
 	case SettingRepository:
 		return settingFields{open: append(access, "name", "enableLfs", "depth"), secret: secrets, aims: aims}
@@ -95,11 +96,8 @@ func (e Engine) Unused(t SettingType, field, value string) string {
 		}
 		return ""
 	}
-	switch {
-	case field == "enableLfs":
-		return "the agent's own engine fetches no files of Git LFS yet: keep manifests out of LFS"
-	case strings.HasPrefix(field, "githubApp"), field == "gcpServiceAccountKey":
-		return "the agent's own engine cannot sign in with it yet: use a token or an SSH key"
+	if field == "webhookManifestCacheWarmDisabled" {
+		return "the agent keeps no cache that a webhook warms: leave it out"
 	}
 	return ""
 }

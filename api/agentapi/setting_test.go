@@ -16,7 +16,7 @@ import (
 func judged() []string {
 	return []string{
 		"url", "server", "project", "name", "serverName", "proxy", "noProxy", "type", "insecure", "insecureIgnoreHostKey", "namespaces", "clusterResources",
-		"githubAppEnterpriseBaseUrl", "shard", "data", "certData", "keyData",
+		"githubAppEnterpriseBaseUrl", "azureActiveDirectoryEndpoint", "shard", "data", "certData", "keyData",
 	}
 }
 
@@ -53,10 +53,22 @@ func TestTheListOfFieldsThatPagesAreHeldToIsThisOne(t *testing.T) {
 	type fields struct {
 		Open   []string `json:"open"`
 		Secret []string `json:"secret"`
+		// Idle are fields that only an Argo CD uses, and Own are those that it does not know.
+		Idle []string `json:"idle,omitempty"`
+		Own  []string `json:"own,omitempty"`
 	}
 	want := map[agentapi.SettingType]fields{}
 	for _, kind := range agentapi.SettingTypes() {
-		want[kind] = fields{kind.OpenFields(), kind.SecretFields()}
+		f := fields{Open: kind.OpenFields(), Secret: kind.SecretFields()}
+		for _, field := range slices.Concat(f.Open, f.Secret) {
+			if agentapi.EngineSlipway.Unused(kind, field, "true") != "" {
+				f.Idle = append(f.Idle, field)
+			}
+			if agentapi.EngineArgoCD.Unused(kind, field, "true") != "" {
+				f.Own = append(f.Own, field)
+			}
+		}
+		want[kind] = f
 	}
 	raw, err := os.ReadFile("testdata/setting-fields.json")
 	if err != nil {
@@ -93,12 +105,7 @@ func TestAnArgoCDUsesEveryFieldAndTheOwnEngineSaysWhichItDoesNot(t *testing.T) {
 	}
 	want := map[string]bool{"gpgkey keyData": true, "cluster shard": true}
 	for _, kind := range []agentapi.SettingType{agentapi.SettingRepository, agentapi.SettingRepoCreds} {
-		for _, field := range []string{
-			"enableLfs", "githubAppID", "githubAppInstallationID", "githubAppEnterpriseBaseUrl", "githubAppPrivateKey",
-			"gcpServiceAccountKey",
-		} {
-			want[string(kind)+" "+field] = true
-		}
+		want[string(kind)+" webhookManifestCacheWarmDisabled"] = true
 	}
 	if d := cmp.Diff(want, unused); d != "" {
 		t.Errorf("fields without effect (-want +got):\n%s", d)

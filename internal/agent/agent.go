@@ -23,7 +23,6 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/beside"
-	"github.com/slipway-gitops/slipway/internal/agent/keyhelper"
 	"github.com/slipway-gitops/slipway/internal/agent/kin"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/agent/place"
@@ -42,7 +41,6 @@ import (
 	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/project"
-	"github.com/slipway-gitops/slipway/internal/source/archive"
 	"github.com/slipway-gitops/slipway/internal/source/artifact"
 	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
 	"github.com/slipway-gitops/slipway/internal/source/registrylogin"
@@ -190,19 +188,8 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	a.settings = place.NewSettings(a.settingsChanged)
 	a.projects = place.NewProjects(cfg.Namespace, a.projectChanged, cfg.Log)
 	a.differences = place.NewDifferences(func() map[string]string { return a.settings.Config(place.ConfigArgoCD) }, cfg.Log)
-	a.sources = place.NewSources(a.pool, a.settings)
-	a.sources.Decrypted = hidden.Note
-	archives, err := archive.Open(cfg.Data+"/archives", 0)
-	if err != nil {
+	if err := addSources(a); err != nil {
 		return nil, err
-	}
-	readRegistries(a, archives)
-	helper, err := keyhelper.New(cfg.KeyHelper, cfg.KeyHelperEnv)
-	if err != nil {
-		return nil, fmt.Errorf("--sops-key-helper: %w", err)
-	}
-	if helper != nil {
-		a.sources.Opener = helper
 	}
 	guard := a.driver.Guard(false)
 	a.clusters = place.NewClusters(place.Options{

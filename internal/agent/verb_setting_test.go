@@ -115,6 +115,11 @@ func TestARepositoryIsWrittenAndItsSecretsGoOneWay(t *testing.T) {
 	if !tried.OK || !strings.Contains(tried.Message, "1 branches, the default is main") {
 		t.Errorf("the test says %+v", tried)
 	}
+	layered := must[api.SettingTest](s, agentapi.KindSettingsTest, s.setting(kind, "hidden"),
+		agentapi.SettingChange{Type: kind, Name: "hidden", Judged: ofShop, Steps: true, Revision: "mian"})
+	if n := len(layered.Steps); layered.OK || n == 0 || layered.Steps[n-1].Status != api.StepFailed || !strings.Contains(layered.Message, "did you mean main") {
+		t.Errorf("a branch that is not there is told as %+v", layered)
+	}
 	// Whoever was judged as if nothing was there gets nothing of what is.
 	var told []string
 	for _, name := range []string{"hidden", "nothing"} {
@@ -378,21 +383,13 @@ func TestAFieldThatTheEngineMakesNothingOfIsRefused(t *testing.T) {
 		kind         agentapi.SettingType
 		field, value string
 		base         map[string]string
-		sealed       bool
 	}{
-		{agentapi.SettingRepository, "enableLfs", "true", repository, false},
-		{agentapi.SettingRepository, "githubAppID", "17", repository, false},
-		{agentapi.SettingRepository, "githubAppPrivateKey", planted, repository, true},
-		{agentapi.SettingRepoCreds, "gcpServiceAccountKey", planted, repository, true},
-		{agentapi.SettingCluster, "shard", "1", cluster, false},
-		{agentapi.SettingGPGKey, "keyData", publicKey, nil, false},
+		{agentapi.SettingRepoCreds, "webhookManifestCacheWarmDisabled", "true", repository},
+		{agentapi.SettingCluster, "shard", "1", cluster},
+		{agentapi.SettingGPGKey, "keyData", publicKey, nil},
 	} {
 		change := agentapi.SettingChange{Type: c.kind, Name: "refused", Create: true, Fields: maps.Clone(c.base), Judged: &agentapi.Judged{}}
-		if c.sealed {
-			s.seal(agentapi.KindSettingsApply, &change, map[string]string{c.field: c.value})
-		} else {
-			change.Fields = nextFields(change.Fields, c.field, c.value)
-		}
+		change.Fields = nextFields(change.Fields, c.field, c.value)
 		_, err := s.do(agentapi.KindSettingsApply, s.setting(c.kind, "refused"), change)
 		var refused *agentapi.Error
 		if !errors.As(err, &refused) || refused.Code != agentapi.CodeUnsupported || !strings.Contains(err.Error(), c.field) {

@@ -1,48 +1,86 @@
 package place
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/slipway-gitops/slipway/internal/source/web"
 )
 
-// Access finds how a project reaches a chart repository or a registry, from the same Secrets as Credential, and returns the fields of
-// the Secret as well. They are not to be changed.
-func (s *Settings) Access(project, address string) (web.Access, map[string][]byte) {
+// Access finds how a project reaches a chart repository or a registry, from the same Secrets as Credential, and returns their fields as
+// well. They are not to be changed.
+func (s *Settings) Access(project, address string) (web.Access, map[string][]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	best, _ := s.pick(project, address)
-	return s.toAccess(best, address), best.Data
+	best, name := s.pick(project, address)
+	return s.toAccess(best, name, address)
 }
 
 // AccessIn reads how to reach a chart repository or a registry from what its Secret holds, or would hold. Where that has no way to
-// sign in, the template that fits is used, as for an Application.
-func (s *Settings) AccessIn(data map[string][]byte, address string) web.Access {
+// sign in, the template that fits is used, as for an Application; the fields that are returned contain those of the template.
+func (s *Settings) AccessIn(data map[string][]byte, address string) (web.Access, map[string][]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sec := Secret{Data: data}
-	a := s.toAccess(sec, address)
-	if a.Username+a.Password+a.Bearer != "" || len(a.ClientCert) > 0 {
-		return a
-	}
-	best, _ := s.pick(sec.Get("project"), address)
-	from := s.toAccess(best, address)
-	a.Username, a.Password, a.Bearer, a.ClientCert, a.ClientKey = from.Username, from.Password, from.Bearer, from.ClientCert, from.ClientKey
-	if a.Proxy == "" {
-		a.Proxy, a.NoProxy = from.Proxy, from.NoProxy
-	}
-	return a
+	return s.toAccess(s.joined(data), "of the repository", address)
 }
 
-// toAccess reads a repository Secret. Callers hold the lock.
-func (s *Settings) toAccess(sec Secret, address string) web.Access {
+// FieldsIn are what a Secret holds, or would hold, with what it takes over from a template. They are not to be changed.
+func (s *Settings) FieldsIn(data map[string][]byte) map[string][]byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.joined(data).Data
+}
+
+// joined is what a Secret of a repository would be with the template that fits. Callers hold the lock.
+func (s *Settings) joined(data map[string][]byte) Secret {
+	sec := Secret{Data: data}
+	template, from := s.template(sec.Get("project"), sec.Get("url"))
+	sec, _ = inherit(sec, "", template, from)
+	return sec
+}
+
+// toAccess reads a repository Secret for what is reached over HTTP. Callers hold the lock.
+func (s *Settings) toAccess(sec Secret, name, address string) (web.Access, map[string][]byte, error) {
+	a, err := s.accessOf(sec, hostnameOf(address))
+	basic, wrong := sec.flag("forceHttpBasicAuth")
+	if err = errors.Join(err, wrong); err != nil {
+		return a, nil, fmt.Errorf("Secret %s: %w", name, err)
+	}
+	if basic && a.Password != "" {
+		a.Bearer = ""
+	}
+	return a, sec.Data, nil
+}
+
+// accessOf reads from a repository Secret how a host is reached, and what is sent to it: for repositories of Git, chart repositories and
+// registries alike. Callers hold the lock.
+func (s *Settings) accessOf(sec Secret, host string) (web.Access, error) {
 	a := web.Access{
 		Username: sec.Get("username"), Password: sec.Get("password"), Bearer: sec.Get("bearerToken"),
-		ClientCert: sec.Data["tlsClientCertData"], ClientKey: sec.Data["tlsClientCertKey"], Insecure: sec.Get("insecure") == "true",
+		ClientCert: sec.Data["tlsClientCertData"], ClientKey: sec.Data["tlsClientCertKey"],
 		Proxy: sec.Get("proxy"), NoProxy: sec.Get("noProxy"),
 	}
-	if host := hostnameOf(address); host != "" {
-		a.CA = []byte(s.configs[ConfigCertificate][host])
+	if host != "" {
+		a.CA = s.authority(host)
 	}
-	return a
+	for _, key := range []string{"insecure", "insecureIgnoreHostKey"} {
+		on, err := sec.flag(key)
+		if err != nil {
+			return a, err
+		}
+		a.Insecure = a.Insecure || on
+	}
+	return a, nil
+}
+
+// forAgent checks that a Secret may use the identity of the agent's pod: not where it is of one project, since the identity reads more
+// than one project may.
+func (s Secret) forAgent() error {
+	if s.Get("project") == "" {
+		return nil
+	}
+	return errors.New("a repository setting of one project cannot use the identity of the agent's pod: remove project from it, " +
+		"and limit the repository by sourceRepos of the AppProjects")
 }
 
 // hostnameOf is the host of an address, without its port.

@@ -98,7 +98,10 @@ func (a *Artifacts) openAs(s *Settings, key named, begin func() (artifact.Remote
 
 // Remote makes the remote of a source, with the credential that a project has for it.
 func (a *Artifacts) Remote(s *Settings, project string, src v1alpha1.ApplicationSource) (artifact.Remote, error) {
-	access, fields := s.Access(project, src.RepoURL)
+	access, fields, err := s.Access(project, src.RepoURL)
+	if err != nil {
+		return nil, err
+	}
 	return a.make(project, src, access, fields, false)
 }
 
@@ -109,10 +112,14 @@ func (a *Artifacts) Look(s *Settings, project, address string, fields map[string
 		return nil, errNoArtifacts
 	}
 	src := v1alpha1.ApplicationSource{RepoURL: address}
+	find := func() (web.Access, map[string][]byte, error) { return s.Access(project, address) }
 	if fields != nil {
-		return a.make(project, src, s.AccessIn(fields, address), fields, true)
+		find = func() (web.Access, map[string][]byte, error) { return s.AccessIn(fields, address) }
 	}
-	access, known := s.Access(project, address)
+	access, known, err := find()
+	if err != nil {
+		return nil, err
+	}
 	return a.make(project, src, access, known, true)
 }
 

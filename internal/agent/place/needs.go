@@ -102,7 +102,10 @@ func (a *Artifacts) file(s *Settings, project, url string) (*artifact.Repo, erro
 		return nil, errNoArtifacts
 	}
 	return a.openAs(s, named{project: project, url: url, file: true}, func() (artifact.Remote, error) {
-		access, _ := s.Access(project, url)
+		access, _, err := s.Access(project, url)
+		if err != nil {
+			return nil, err
+		}
 		return webfile.New(url, a.Policy, access, need.FileName)
 	})
 }

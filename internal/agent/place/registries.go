@@ -104,8 +104,13 @@ const maxVersions = 100_000
 
 // keeper has the secrets of a setting, and its identity; none where user name, password and token of the access are all.
 func (r *Registries) keeper(of Registered, field func(string) string) (registrylogin.Keeper, string, error) {
+	sec := Secret{Data: of.Fields}
 	cloud := field(fieldIdentity)
-	if cloud == "" && field(fieldAzure) == "true" {
+	azure, err := sec.flag(fieldAzure)
+	if err != nil {
+		return nil, "", err
+	}
+	if cloud == "" && azure {
 		cloud = string(registrylogin.Azure)
 	}
 	way := of.Access.WithoutSecrets().Scope()
@@ -115,9 +120,8 @@ func (r *Registries) keeper(of Registered, field func(string) string) (registryl
 		if err != nil {
 			return nil, "", fmt.Errorf("%s of the repository: %w", fieldIdentity, err)
 		}
-		if field("project") != "" { // the agent's identity reads more than one project may
-			return nil, "", errors.New("a repository setting of one project cannot use the identity of the agent's pod: remove project from it, " +
-				"and limit the registry by sourceRepos of the AppProjects")
+		if err := sec.forAgent(); err != nil {
+			return nil, "", err
 		}
 		if r.Pod == nil {
 			return nil, "", errors.New("the identity of a pod is not used here: set user name and password")

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,7 +24,6 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
-	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/webhook"
 )
 
@@ -42,6 +40,8 @@ const (
 // Settings is what Secrets and ConfigMaps in the agent's namespace say. Values of Secrets stay in here: they leave
 // only as credentials that hide themselves.
 type Settings struct {
+	SignIn SignIn // set before anything is asked
+
 	changed func()
 
 	version atomic.Uint64 // grows with every change of what follows
@@ -62,9 +62,6 @@ type Secret struct {
 	Labels  map[string]string
 	Version string // resourceVersion
 }
-
-// Get is a field without the spaces around it.
-func (s Secret) Get(key string) string { return strings.TrimSpace(string(s.Data[key])) }
 
 // NewSettings makes settings that are empty, and call changed for every change.
 func NewSettings(changed func()) *Settings {
@@ -113,22 +110,6 @@ func (s *Settings) WebhookSecrets() webhook.Secrets {
 	return webhook.SecretsFrom(s.secrets[secretArgoCD].Data)
 }
 
-// Credential finds how a project reaches a repository: its own Secret, then one for every project, then the template
-// with the longest matching URL prefix.
-func (s *Settings) Credential(project, url string) (git.Credential, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	best, name := s.pick(project, url)
-	return s.toCredential(best, name, url)
-}
-
-// CredentialIn reads how to reach a repository from what its Secret holds, or would hold; called is its name in errors.
-func (s *Settings) CredentialIn(data map[string][]byte, called, url string) (git.Credential, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.toCredential(Secret{Data: data}, called, url)
-}
-
 // OfKind returns the Secrets of a kind by name. They are not to be changed.
 func (s *Settings) OfKind(kind string) map[string]Secret {
 	s.mu.Lock()
@@ -144,68 +125,6 @@ func (s *Settings) OfKind(kind string) map[string]Secret {
 
 // Version is a number that grows with every change.
 func (s *Settings) Version() uint64 { return s.version.Load() }
-
-// Repository returns what the Secret holds that a project reaches a repository with; nothing where there is none. It is not
-// to be changed.
-func (s *Settings) Repository(project, url string) map[string][]byte {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	best, _ := s.pick(project, url)
-	return best.Data
-}
-
-// pick finds the Secret that a project reaches a repository with. Callers hold the lock.
-func (s *Settings) pick(project, url string) (best Secret, bestName string) {
-	rank, length := 0, -1
-	for name, sec := range s.secrets {
-		r, n := 0, 0
-		switch owner := sec.Get("project"); {
-		case owner != "" && owner != project:
-			continue
-		case sec.kind == v1alpha1.SecretTypeRepository && (webhook.SameRemote(sec.Get("url"), url) || sameRegistry(sec.Get("url"), url)):
-			r = 2
-			if owner != "" {
-				r = 3
-			}
-		case sec.kind == v1alpha1.SecretTypeRepoCreds && sec.Get("url") != "" &&
-			(below(url, sec.Get("url")) || belowRegistry(url, sec.Get("url"))):
-			r, n = 1, len(sec.Get("url"))
-		default:
-			continue
-		}
-		if r > rank || (r == rank && (n > length || (n == length && name < bestName))) {
-			best, bestName, rank, length = sec, name, r, n
-		}
-	}
-	return best, bestName
-}
-
-// below reports whether a URL is at or under a prefix. The prefix ends at a boundary, so that what is meant for
-// https://git.example is never sent to https://git.example.evil.
-func below(url, prefix string) bool {
-	rest, ok := strings.CutPrefix(url, prefix)
-	return ok && (rest == "" || strings.HasSuffix(prefix, "/") || strings.HasPrefix(rest, "/"))
-}
-
-// toCredential reads a repository Secret. Callers hold the lock.
-func (s *Settings) toCredential(sec Secret, name, url string) (git.Credential, error) {
-	for _, key := range []string{"githubAppID", "githubAppPrivateKey", "gcpServiceAccountKey"} {
-		if sec.Get(key) != "" {
-			return git.Credential{}, fmt.Errorf("Secret %s has %s, which is not supported by this version: use a token or an SSH key", name, key)
-		}
-	}
-	cred := git.Credential{
-		Username: sec.Get("username"), Password: sec.Get("password"), Bearer: sec.Get("bearerToken"),
-		ClientCert: sec.Data["tlsClientCertData"], ClientKey: sec.Data["tlsClientCertKey"],
-		SSHKey: sec.Data["sshPrivateKey"], Insecure: sec.Get("insecure") == "true" || sec.Get("insecureIgnoreHostKey") == "true",
-		Proxy: sec.Get("proxy"), NoProxy: sec.Get("noProxy"),
-		KnownHosts: []byte(s.configs[ConfigKnownHosts]["ssh_known_hosts"]),
-	}
-	if remote, _, err := git.ParseRemote(url, true); err == nil {
-		cred.CA = []byte(s.configs[ConfigCertificate][remote.Hostname()])
-	}
-	return cred, nil
-}
 
 // Watch starts the watches on what configures the agent in a namespace; each channel closes after the first complete list.
 func (s *Settings) Watch(ctx context.Context, g *errgroup.Group, config *rest.Config, namespace string) ([]<-chan struct{}, error) {

@@ -66,7 +66,7 @@ func TestACredentialThatCannotBeUsedIsNamed(t *testing.T) {
 	t.Parallel()
 	s := keep([]string{"app", string(v1alpha1.SecretTypeRepository), "url", "https://git.example/a", "githubAppPrivateKey", "hidden"})
 	_, err := s.Credential("p", "https://git.example/a")
-	if err == nil || !strings.Contains(err.Error(), "app has githubAppPrivateKey") || strings.Contains(err.Error(), "hidden") {
+	if err == nil || !strings.Contains(err.Error(), "Secret app: githubAppID") || strings.Contains(err.Error(), "hidden") {
 		t.Errorf("error %v; want one that names Secret and key, and no value", err)
 	}
 }

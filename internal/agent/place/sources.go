@@ -12,9 +12,11 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/render/need"
+	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/sops"
 	"github.com/slipway-gitops/slipway/internal/source/artifact"
 	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
+	"github.com/slipway-gitops/slipway/internal/source/lfs"
 )
 
 // Sources resolves what Applications deploy, with the credentials of the settings, and knows which Application follows which
@@ -25,7 +27,10 @@ type Sources struct {
 	OnResolve func(revision string) // called for each revision that is fetched; nil for none
 	Opener    sops.Opener           // opens data keys that no Secret has the key for; nil for none
 	Decrypted func(values []string) // called with what was decrypted; nil for none
-	Artifacts *Artifacts            // of charts and artifacts; nil: only Git is read
+	// Permits reports whether a project permits a repository; nil permits all. A submodule of another one is read without credentials.
+	Permits   func(project, url string) bool
+	Large     *lfs.Store // of files of Git LFS; nil for none
+	Artifacts *Artifacts // of charts and artifacts; nil: only Git is read
 
 	mu      sync.Mutex
 	follows map[registry.Name][]follow
@@ -43,8 +48,10 @@ const maxKnown = 50_000
 type reach struct{ project, url string }
 
 type reached struct {
-	repo *gitsource.Repo
-	err  error
+	repo  *gitsource.Repo
+	cred  git.Credential
+	large bool // files of Git LFS are fetched
+	err   error
 }
 
 // what is a revision of a repository as seen with one credential: of Git, or of charts and artifacts.
@@ -66,12 +73,17 @@ var _ engine.Sources = (*Sources)(nil)
 
 // Repo finds the repository of a source, with the credential that a project has for it, and the revision that it names.
 func (s *Sources) Repo(project string, src v1alpha1.ApplicationSource) (*gitsource.Repo, gitsource.Revision, error) {
+	r, rev, err := s.reach(project, src)
+	return r.repo, rev, err
+}
+
+func (s *Sources) reach(project string, src v1alpha1.ApplicationSource) (reached, gitsource.Revision, error) {
 	rev := gitsource.Revision{Name: src.TargetRevision, TagPrefix: src.TagPrefix}
 	if src.RepoURL == "" {
-		return nil, rev, errors.New("spec.source.repoURL is empty: set the repository to deploy from")
+		return reached{}, rev, errors.New("spec.source.repoURL is empty: set the repository to deploy from")
 	}
 	if IsArtifact(src) {
-		return nil, rev, errors.New("the source is a chart or an artifact: it has no commits")
+		return reached{}, rev, errors.New("the source is a chart or an artifact: it has no commits")
 	}
 	key := reach{project, src.RepoURL}
 	version := s.settings.Version() // before the credential is looked up: at worst it is looked up again
@@ -82,13 +94,15 @@ func (s *Sources) Repo(project string, src v1alpha1.ApplicationSource) (*gitsour
 	r, ok := s.known[key]
 	s.mu.Unlock()
 	if ok {
-		return r.repo, rev, r.err
+		return r, rev, r.err
 	}
-	cred, err := s.settings.Credential(project, src.RepoURL)
-	if err == nil {
-		r.repo, err = s.pool.Get(src.RepoURL, cred)
+	r.cred, r.err = s.settings.Credential(project, src.RepoURL)
+	if r.err == nil {
+		r.large, r.err = s.settings.large(project, src.RepoURL)
 	}
-	r.err = err
+	if r.err == nil {
+		r.repo, r.err = s.pool.Get(src.RepoURL, r.cred)
+	}
 	s.mu.Lock()
 	if s.version == version {
 		if len(s.known) >= maxKnown { // the caller that looks at repositories may name any address
@@ -97,7 +111,7 @@ func (s *Sources) Repo(project string, src v1alpha1.ApplicationSource) (*gitsour
 		s.known[key] = r
 	}
 	s.mu.Unlock()
-	return r.repo, rev, r.err
+	return r, rev, r.err
 }
 
 // Fetch implements engine.Sources.
@@ -105,24 +119,34 @@ func (s *Sources) Fetch(ctx context.Context, project string, src v1alpha1.Applic
 	if IsArtifact(src) {
 		return s.fetchArtifact(ctx, project, src, since)
 	}
-	repo, rev, err := s.Repo(project, src)
+	r, rev, err := s.reach(project, src)
 	if err != nil {
 		return engine.Fetched{}, err
 	}
 	back := registry.LeaveAfter(ctx, slowSource)
 	defer back()
-	resolved, err := repo.Resolve(ctx, rev, since)
+	resolved, err := r.repo.Resolve(ctx, rev, since)
 	if err != nil {
 		return engine.Fetched{}, err
 	}
 	if s.OnResolve != nil {
 		s.OnResolve(resolved.Commit)
 	}
-	tree, err := repo.Tree(ctx, resolved.Commit)
+	tree, err := r.repo.Tree(ctx, resolved.Commit)
 	if err != nil {
 		return engine.Fetched{}, err
 	}
-	return s.fetched(project, repo.Scope(), tree), nil
+	scope := r.repo.Scope()
+	parts := s.partsOf(project, r)
+	if parts.Module != nil {
+		scope += "+modules"
+	}
+	if parts.Large != nil {
+		scope += "+lfs"
+	}
+	tree = tree.With(parts)
+	tree.Prepare(ctx, src.Path)
+	return s.fetched(project, scope, tree), nil
 }
 
 // Tip returns the revision that a source is at now, and when its remote was asked; a zero time for what can never be another one. What

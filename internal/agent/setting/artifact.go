@@ -14,7 +14,7 @@ import (
 )
 
 // ofRegistry reports whether a Secret is about an OCI registry.
-func (v *keeper) ofRegistry(data map[string][]byte) bool {
+func ofRegistry(data map[string][]byte) bool {
 	text := func(name string) string { return strings.TrimSpace(string(data[name])) }
 	return text("type") == repositoryOCI || text("enableOCI") == "true" || strings.HasPrefix(text("url"), "oci://")
 }

@@ -51,9 +51,9 @@ func TestATryOfAConnectionReachesNothingOfThisMachine(t *testing.T) {
 		for name, value := range c.data {
 			data[name] = []byte(value)
 		}
-		message, err := v.try(context.WithoutCancel(t.Context()), c.kind, data)
+		message, err := v.try(context.WithoutCancel(t.Context()), c.kind, data, "")
 		if err == nil || !strings.Contains(err.Error(), "--outbound-allow") && !strings.Contains(err.Error(), "is not a plain host") || strings.Contains(err.Error(), "of this machine\n") {
-			t.Errorf("%v: %q %v", c.data, message, err)
+			t.Errorf("%v: %v %v", c.data, message, err)
 		}
 	}
 	if n := asked.Load(); n > 0 {
@@ -74,7 +74,7 @@ func TestARedirectOfAHelmRepositoryDoesNotLeadToThisMachine(t *testing.T) {
 	}
 	v := keeperWith(t, &outward.Policy{Private: true, Allow: allow})
 	data := map[string][]byte{"url": []byte(strings.Replace(front.URL, "127.0.0.1", "localhost", 1)), "type": []byte("helm")}
-	if message, err := v.try(t.Context(), agentapi.SettingRepository, data); err == nil || asked.Load() > 0 {
+	if message, err := v.try(t.Context(), agentapi.SettingRepository, data, ""); err == nil || asked.Load() > 0 {
 		raw, _ := json.Marshal(message)
 		t.Errorf("followed: %s, asked %d times", raw, asked.Load())
 	}

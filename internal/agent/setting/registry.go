@@ -19,9 +19,11 @@ import (
 // charts, whether it is a registry.
 func (v *keeper) tryRegistry(ctx context.Context, data map[string][]byte) (string, error) {
 	address := strings.TrimSpace(string(data["url"]))
-	of := place.Registered{
-		Address: address, Project: strings.TrimSpace(string(data["project"])), Access: v.Settings.AccessIn(data, address), Fields: data,
+	access, fields, err := v.Settings.AccessIn(data, address)
+	if err != nil {
+		return "", err
 	}
+	of := place.Registered{Address: address, Project: strings.TrimSpace(string(data["project"])), Access: access, Fields: fields}
 	tags, err := v.Registries.Try(ctx, of)
 	if err != nil {
 		return "", fromRegistry(err)
@@ -54,7 +56,10 @@ func fromRegistry(err error) error {
 // registryRefs lists the tags of an artifact, or the versions of the one chart that the search names: registries cannot list what
 // they have.
 func (v *browser) registryRefs(ctx context.Context, req api.RepositoryRefsRequest) (any, error) {
-	access, fields := v.Settings.Access(req.ArgoProject, req.RepoURL)
+	access, fields, err := v.Settings.Access(req.ArgoProject, req.RepoURL)
+	if err != nil {
+		return nil, command.Refuse(agentapi.CodeInvalid, "%v", err)
+	}
 	of := place.Registered{Address: req.RepoURL, Project: req.ArgoProject, Access: access, Fields: fields}
 	charts := strings.TrimSpace(string(fields["enableOCI"])) == "true" || !strings.HasPrefix(req.RepoURL, "oci://")
 	most := maxRefs

@@ -63,8 +63,8 @@ func TestARegistryIsTried(t *testing.T) {
 			for field, value := range c.data {
 				data[field] = []byte(value)
 			}
-			message, err := k.try(t.Context(), "repository", data)
-			if got := message + fmt.Sprint(err); !strings.Contains(got, c.want) || strings.Contains(got, "s3cret") || strings.Contains(got, "wr0ng") || strings.Contains(got, "Zaubernuss") {
+			found, err := k.try(t.Context(), "repository", data, "")
+			if got := found.Message + fmt.Sprint(err); !strings.Contains(got, c.want) || strings.Contains(got, "s3cret") || strings.Contains(got, "wr0ng") || strings.Contains(got, "Zaubernuss") {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 		})

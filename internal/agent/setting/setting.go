@@ -20,7 +20,6 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
 
-	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/command"
@@ -276,7 +275,7 @@ func (v *keeper) secretApply(ctx context.Context, req agentapi.SettingChange) (a
 		return agentapi.Setting{}, err
 	}
 	if req.Test {
-		if _, err := v.try(ctx, req.Type, next); err != nil {
+		if _, err := v.try(ctx, req.Type, next, req.Revision); err != nil {
 			return agentapi.Setting{}, fmt.Errorf("nothing was changed: %w", err)
 		}
 	}
@@ -401,12 +400,30 @@ func (v *keeper) checkSetting(req agentapi.SettingChange, have, next map[string]
 		return command.Refuse(agentapi.CodeInvalid,
 			"the %s of a %s must not hold a user or password: give username and password as sealed fields", field, req.Type)
 	}
+	if err := v.checkIdentity(have, next); err != nil {
+		return err
+	}
 	if req.Type == agentapi.SettingCluster {
 		if err := place.CheckCluster(req.Name, have, next); err != nil {
 			return command.Refuse(agentapi.CodeInvalid, "%v", err)
 		}
 	}
 	return v.checkAddress(req, have, next, v.Settings.OfKind(labelOf(req.Type)))
+}
+
+// checkIdentity keeps the identity of the agent's pod out of settings of one project. What is there already is refused where it is used.
+func (v *keeper) checkIdentity(have, next map[string][]byte) error {
+	project := strings.TrimSpace(string(next["project"]))
+	if project == "" || v.ReadBy.Known() == agentapi.EngineArgoCD {
+		return nil
+	}
+	for _, field := range []string{"useAzureWorkloadIdentity", "workloadIdentity"} {
+		if own := strings.TrimSpace(string(next[field])); own != "" && own != "false" && strings.TrimSpace(string(have[field])) != own {
+			return command.Refuse(agentapi.CodeForbidden, "%s is the identity of the agent, and would let project %.80s read all that the agent may: "+
+				"leave project out, or use credentials of the project's own", field, project)
+		}
+	}
+	return nil
 }
 
 func (v *keeper) settingDelete(ctx context.Context, cmd agentapi.Command, req agentapi.SettingChange) (any, error) {
@@ -460,11 +477,11 @@ func (v *keeper) settingTest(ctx context.Context, cmd agentapi.Command, req agen
 	if err := checkAims(req, have.data, next); err != nil {
 		return nil, err
 	}
-	message, err := v.try(ctx, req.Type, next)
-	if err != nil {
+	found, err := v.try(ctx, req.Type, next, req.Revision)
+	if err != nil && (!req.Steps || len(found.Steps) == 0) {
 		return nil, err
 	}
-	return api.SettingTest{OK: true, Message: message}, nil
+	return found, nil
 }
 
 // hide takes the values of secret fields out of a text.

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/client-go/discovery"
 
+	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/agent/command"
 	"github.com/slipway-gitops/slipway/internal/agent/place"
@@ -22,37 +23,53 @@ import (
 // tryLimit bounds the try of a connection.
 const tryLimit = 30 * time.Second
 
-// try connects with what a Secret of a type would hold, and says what it found.
-func (v *keeper) try(ctx context.Context, t agentapi.SettingType, data map[string][]byte) (string, error) {
+// try connects with what a Secret of a type would hold, and says what it found, and the steps of it where there are some. The
+// revision is of a Git repository.
+func (v *keeper) try(ctx context.Context, t agentapi.SettingType, data map[string][]byte, revision string) (api.SettingTest, error) {
 	ctx, cancel := context.WithTimeout(ctx, tryLimit)
 	defer cancel()
-	var message string
+	var out api.SettingTest
 	var err error
+	fields := data // with what a template adds
+	if t == agentapi.SettingRepository {
+		fields = v.Settings.FieldsIn(data)
+	}
 	switch {
 	case t == agentapi.SettingCluster:
-		message, err = v.tryCluster(ctx, data)
+		out.Message, err = v.tryCluster(ctx, data)
 	case t == agentapi.SettingRepoCreds:
-		return "", nil // there is no repository to try it on
-	case v.ofRegistry(data):
-		message, err = v.tryRegistry(ctx, data)
-	case string(data["type"]) == "helm":
-		message, err = v.tryArtifacts(ctx, data)
+		return api.SettingTest{OK: true}, nil // there is no repository to try it on
+	case ofRegistry(fields):
+		out.Message, err = v.tryRegistry(ctx, data)
+	case strings.TrimSpace(string(fields["type"])) == repositoryHelm:
+		out.Message, err = v.tryArtifacts(ctx, data)
 	default:
-		message, err = v.tryGit(ctx, data)
+		out, err = v.tryGit(ctx, data, revision)
 	}
-	if err != nil {
-		text := hide(err.Error(), data)
-		switch {
-		case string(data["project"]) != "" && (ctx.Err() != nil || tells(err)):
-			text = hide(string(data["url"])+string(data["server"]), data) +
-				": nothing that can be used answers there: check address, port, path, certificate, known hosts, network and proxy; " +
-				"a user who may edit the agent's settings gets the exact reason without a project"
-		case ctx.Err() != nil:
-			text += fmt.Sprintf("; there was no answer within %s: check address, proxy and firewall", tryLimit)
-		}
-		return "", command.Refuse(agentapi.CodeInvalid, "the connection does not work: %s", text)
+	if err == nil {
+		out.OK, out.Message = true, hide(out.Message, fields)
+		return hiddenSteps(out, fields), nil
 	}
-	return hide(message, data), nil
+	text := hide(err.Error(), fields)
+	switch {
+	case string(data["project"]) != "" && (ctx.Err() != nil || tells(err)):
+		text = hide(string(data["url"])+string(data["server"]), data) +
+			": nothing that can be used answers there: check address, port, path, certificate, known hosts, network and proxy; " +
+			"a user who may edit the agent's settings gets the exact reason without a project"
+		out.Steps = nil // they reveal what is at the address
+	case ctx.Err() != nil:
+		text += fmt.Sprintf("; there was no answer within %s: check address, proxy and firewall", tryLimit)
+	}
+	out.Message = "the connection does not work: " + text
+	return hiddenSteps(out, fields), command.Refuse(agentapi.CodeInvalid, "%s", out.Message)
+}
+
+// hiddenSteps takes the values of secret fields out of steps.
+func hiddenSteps(t api.SettingTest, data map[string][]byte) api.SettingTest {
+	for i := range t.Steps {
+		t.Steps[i].Detail, t.Steps[i].Next = hide(t.Steps[i].Detail, data), hide(t.Steps[i].Next, data)
+	}
+	return t
 }
 
 // distant is an error that reveals what is at an address. A user who may edit the settings of one project only does not get it:
@@ -74,24 +91,28 @@ func tells(err error) bool {
 	return errors.As(err, new(distant)) || errors.As(err, new(*web.Error)) || errors.Is(err, helmrepo.ErrIndex)
 }
 
-// tryGit lists the references of a repository. Where it has no credential of its own, the template that fits is used, as for
-// an Application.
-func (v *keeper) tryGit(ctx context.Context, data map[string][]byte) (string, error) {
+// tryGit does what reading a repository takes, layer by layer. Where it has no credential of its own, the template that fits is
+// used, as for an Application.
+func (v *keeper) tryGit(ctx context.Context, data map[string][]byte, revision string) (api.SettingTest, error) {
+	var out api.SettingTest
 	address := strings.TrimSpace(string(data["url"]))
-	cred, err := v.credential(address, data)
+	cred, err := v.Settings.CredentialIn(data, "of the repository", address)
 	if err != nil {
-		return "", err
+		return out, err
 	}
 	mirror, err := v.Git.Mirror(address, cred)
 	if err != nil {
-		return "", err
+		return out, err
 	}
-	refs, err := mirror.LsRemote(ctx)
+	refs, steps := mirror.Try(ctx, revision)
+	for _, s := range steps {
+		out.Steps = append(out.Steps, stepOf(s))
+		if s.Err != nil {
+			err = s.Err
+		}
+	}
 	if err != nil {
-		return "", err
-	}
-	if len(refs.IDs) == 0 { // a page of something else counts for git as a repository without references
-		return "", distant{fmt.Errorf("%s has no branch and no tag: check the address, or push a commit before it is tried", mirror.URL())}
+		return out, err
 	}
 	branches := 0
 	for name := range refs.IDs {
@@ -99,19 +120,35 @@ func (v *keeper) tryGit(ctx context.Context, data map[string][]byte) (string, er
 			branches++
 		}
 	}
-	return fmt.Sprintf("the repository answers: %d branches, the default is %s", branches,
-		strings.TrimPrefix(refs.Default, "refs/heads/")), nil
+	out.Message = fmt.Sprintf("the repository answers: %d branches, the default is %s", branches,
+		strings.TrimPrefix(refs.Default, "refs/heads/"))
+	return out, nil
 }
 
-func (v *keeper) credential(address string, data map[string][]byte) (git.Credential, error) {
-	for _, field := range []string{
-		"username", "password", "bearerToken", "sshPrivateKey", "tlsClientCertData", "githubAppPrivateKey", "gcpServiceAccountKey",
-	} {
-		if len(data[field]) > 0 {
-			return v.Settings.CredentialIn(data, "of the repository", address)
+// stepOf is a step as it is shown.
+func stepOf(s git.Step) api.SettingStep {
+	out := api.SettingStep{Layer: string(s.Layer), Status: api.StepOK, Detail: s.Detail, Millis: s.Took.Milliseconds()}
+	var known *git.Error
+	switch {
+	case !s.Tried:
+		out.Status = api.StepSkipped
+	case s.Err == nil:
+		if s.Took > 0 {
+			out.Millis = max(out.Millis, 1)
+		}
+	case errors.As(s.Err, &known):
+		out.Status, out.Next = api.StepFailed, known.Hint
+		if out.Detail = known.Kind.Error(); known.Detail != "" {
+			out.Detail += " (" + known.Detail + ")"
+		}
+	default:
+		out.Status = api.StepFailed
+		out.Detail, out.Next, _ = strings.Cut(s.Err.Error(), ": did you mean")
+		if out.Next != "" {
+			out.Next = "did you mean" + out.Next
 		}
 	}
-	return v.Settings.Credential(strings.TrimSpace(string(data["project"])), address)
+	return out
 }
 
 // tryCluster asks a cluster for its version.

@@ -58,27 +58,24 @@ const besideOnly = " (only for an agent beside an Argo CD)"
 
 // repoFlags are what a repository or a template has.
 type repoFlags struct {
-	kind, project, proxy, appID, installation, enterprise string
-	username                                              string
-	lfs, insecure, oci, plainHTTP                         bool
-	identity                                              string
-	files                                                 map[string]*string
+	kind, project, username       string
+	lfs, insecure, oci, plainHTTP bool
+	open                          map[string]*string // flag: value of the field in openFlags
+	files                         map[string]*string
 }
 
 func (f *repoFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.kind, "type", "git", "`git|helm|oci`")
 	flags.StringVar(&f.project, "project", "", "`name` of its AppProject (default all)")
-	flags.StringVar(&f.proxy, "proxy", "", "`URL` of a proxy to reach it through")
-	flags.BoolVar(&f.lfs, "enable-lfs", false, "fetch files of Git LFS"+besideOnly)
+	flags.BoolVar(&f.lfs, "enable-lfs", false, "fetch files of Git LFS, over https")
 	flags.BoolVar(&f.oci, "enable-oci", false, "it is an OCI registry of Helm charts, whose address has no scheme")
 	flags.BoolVar(&f.plainHTTP, "insecure-oci-force-http", false, "reach the OCI registry without TLS")
-	flags.StringVar(&f.identity, "workload-identity", "",
-		"sign in to the OCI registry with the identity that the `cloud` gives to the agent's pod: aws, gcp or azure")
 	flags.BoolVar(&f.insecure, "insecure-skip-verify", false, "do not check its certificate or host key")
 	flags.StringVar(&f.username, "username", "", "`name` to sign in with; it is sealed with the password")
-	flags.StringVar(&f.appID, "github-app-id", "", "`id` of a GitHub App"+besideOnly)
-	flags.StringVar(&f.installation, "github-app-installation-id", "", "`id` of its installation"+besideOnly)
-	flags.StringVar(&f.enterprise, "github-app-enterprise-base-url", "", "`URL` of the API of a GitHub Enterprise"+besideOnly)
+	f.open = map[string]*string{}
+	for flag, to := range openFlags() {
+		f.open[flag] = flags.String(flag, "", to.help)
+	}
 	f.files = map[string]*string{
 		"password":            flags.String("password-file", "", "`file` with the password or token, - for standard input"),
 		"bearerToken":         flags.String("bearer-token-file", "", "`file` with a bearer token, - for standard input"),
@@ -86,7 +83,37 @@ func (f *repoFlags) addFlags(flags *pflag.FlagSet) {
 		"tlsClientCertData":   flags.String("tls-cert-file", "", "PEM `file` with a client certificate"),
 		".dockerconfigjson":   flags.String("docker-config-file", "", "`file` with a configuration of Docker that has credentials of registries"),
 		"tlsClientCertKey":    flags.String("tls-key-file", "", "PEM `file` with its key"),
-		"githubAppPrivateKey": flags.String("github-app-key-file", "", "`file` with the private key of a GitHub App"+besideOnly),
+		"githubAppPrivateKey": flags.String("github-app-key-file", "", "`file` with the private key of a GitHub App"),
+		"gcpServiceAccountKey": flags.String("gcp-service-account-key-file", "",
+			"`file` with the key of a service account of Google Cloud, in JSON"),
+		"azureServicePrincipalClientSecret": flags.String("azure-client-secret-file", "", "`file` with the secret of an Azure service principal"),
+	}
+}
+
+// openFlag is a flag that is written into a field as it is.
+type openFlag struct{ field, help string }
+
+// openFlags are those flags by name.
+func openFlags() map[string]openFlag {
+	return map[string]openFlag{
+		"proxy":                          {"proxy", "`URL` of a proxy to reach it through: http, https, socks5 or socks5h"},
+		"no-proxy":                       {"noProxy", "`hosts` that are reached without the proxy, with commas between them"},
+		"depth":                          {"depth", "`number` of commits of each reference that are fetched (default all)"},
+		"github-app-id":                  {"githubAppID", "`id` of a GitHub App"},
+		"github-app-installation-id":     {"githubAppInstallationID", "`id` of its installation (default: the owner's)"},
+		"github-app-enterprise-base-url": {"githubAppEnterpriseBaseUrl", "`URL` of the API of a GitHub Enterprise"},
+		"repository-name":                {"name", "`name` that charts have for it in their dependencies, as @name"},
+		"workload-identity": {
+			"workloadIdentity", "sign in to the OCI registry with the identity that the `cloud` gives to the agent's pod: aws, gcp or azure",
+		},
+		"azure-workload-identity": {
+			"useAzureWorkloadIdentity", "`true` to sign in to Azure DevOps or Azure's registries with the workload identity of the agent",
+		},
+		"azure-tenant-id": {"azureServicePrincipalTenantId", "`id` of the tenant of an Azure service principal"},
+		"azure-client-id": {"azureServicePrincipalClientId", "`id` of the service principal"},
+		"azure-active-directory-endpoint": {
+			"azureActiveDirectoryEndpoint", "`URL` of Microsoft Entra in another cloud of Microsoft",
+		},
 	}
 }
 
@@ -99,16 +126,19 @@ func (f *repoFlags) read(c *change, url string, given func(string) bool) error {
 	for flag, field := range map[string]struct {
 		name, value string
 	}{
-		"type": {"type", f.kind}, "project": {"project", f.project}, "proxy": {"proxy", f.proxy},
-		"enable-lfs":           {"enableLfs", strconv.FormatBool(f.lfs)},
-		"insecure-skip-verify": {"insecure", strconv.FormatBool(f.insecure)},
-		"enable-oci":           {"enableOCI", strconv.FormatBool(f.oci)}, "workload-identity": {"workloadIdentity", f.identity},
+		"type": {"type", f.kind}, "project": {"project", f.project},
+		"enable-lfs":              {"enableLfs", strconv.FormatBool(f.lfs)},
+		"insecure-skip-verify":    {"insecure", strconv.FormatBool(f.insecure)},
+		"enable-oci":              {"enableOCI", strconv.FormatBool(f.oci)},
 		"insecure-oci-force-http": {"insecureOCIForceHttp", strconv.FormatBool(f.plainHTTP)},
-		"github-app-id":           {"githubAppID", f.appID}, "github-app-installation-id": {"githubAppInstallationID", f.installation},
-		"github-app-enterprise-base-url": {"githubAppEnterpriseBaseUrl", f.enterprise},
 	} {
 		if given(flag) {
 			public[field.name] = field.value
+		}
+	}
+	for flag, to := range openFlags() {
+		if given(flag) {
+			public[to.field] = *f.open[flag]
 		}
 	}
 	secret := map[string]string{}
@@ -154,6 +184,9 @@ func newRepoWriteCmd(common *connect.Common, k *kind, verb string) *cobra.Comman
 	}
 	f.addFlags(cmd.Flags())
 	c.addFlags(cmd.Flags(), k)
+	if k.tests {
+		cmd.Flags().StringVar(&c.revision, "revision", "", "`branch`, tag or commit that a test looks for (default: the default branch)")
+	}
 	switch verb {
 	case "update":
 		cmd.Use, cmd.ValidArgsFunction = "update NAME", k.complete(common)

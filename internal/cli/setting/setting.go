@@ -227,6 +227,8 @@ type change struct {
 	reason  string
 	labels  []string
 	onlyTry bool
+	// revision is what a test of a Git repository looks for.
+	revision string
 }
 
 func (c *change) addFlags(flags *pflag.FlagSet, k *kind) {
@@ -242,7 +244,7 @@ func (c *change) addFlags(flags *pflag.FlagSet, k *kind) {
 // body seals what is secret, for this agent, this setting, and what is done with it. have is the setting as it is there; nil
 // for none.
 func (c *change) body(ctx context.Context, k *kind, s *connect.Server, agent *api.Agent, have *api.Item) (api.SettingWrite, error) {
-	out := api.SettingWrite{Name: c.name, Fields: c.public, Upsert: c.upsert, Test: c.test, Reason: c.reason}
+	out := api.SettingWrite{Name: c.name, Fields: c.public, Upsert: c.upsert, Test: c.test, Revision: c.revision, Reason: c.reason}
 	var err error
 	if out.Labels, err = noun.ReadLabels(c.labels); err != nil || len(c.secret) == 0 {
 		return out, err
@@ -389,6 +391,13 @@ func (c *change) try(ctx context.Context, k *kind, s *connect.Server, agent stri
 	if c.Output != iostream.Table {
 		if err := c.Print(c.Output, found); err != nil {
 			return err
+		}
+	}
+	if c.Output == iostream.Table {
+		for _, line := range stepLines(found.Steps) {
+			if _, err := fmt.Fprintln(c.Out, line); err != nil {
+				return err
+			}
 		}
 	}
 	if !found.OK {

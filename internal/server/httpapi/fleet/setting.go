@@ -251,6 +251,7 @@ func (n *settingNoun) change(w *api.SettingWrite, dry bool) agentapi.SettingChan
 	sealed, _ := base64.StdEncoding.DecodeString(string(w.Sealed)) // checked
 	return agentapi.SettingChange{
 		Type: n.setting, Name: w.Name, Fields: w.Fields, Sealed: sealed, Labels: w.Labels, Version: w.Version, Test: w.Test, DryRun: dry,
+		Revision: w.Revision,
 	}
 }
 
@@ -367,9 +368,10 @@ func (n *settingNoun) test() core.Route {
 			if change.Judged, err = n.judge(ctx, c, at, &in.Body); err != nil {
 				return nil, err
 			}
-			var answer any
+			change.Steps = true
+			var answer api.SettingTest
 			if err = n.h.Ask(ctx, c, n.order(agentapi.KindSettingsTest, at, change, ""), &answer); err == nil {
-				return &testOutput{api.SettingTest{OK: true}}, nil
+				return &testOutput{answer}, nil
 			}
 			if code := api.CodeOf(err); code == api.CodeInternal || code == api.CodeUnavailable {
 				return nil, err

@@ -1,0 +1,114 @@
+package place
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/slipway-gitops/slipway/internal/git"
+	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
+	"github.com/slipway-gitops/slipway/internal/source/lfs"
+	"github.com/slipway-gitops/slipway/internal/source/web"
+)
+
+// submodules reports whether submodules are read, as Argo CD's parameter for it says.
+func (s *Settings) submodules() bool {
+	on, err := strconv.ParseBool(s.Config(ConfigParameters)["reposerver.enable.git.submodule"])
+	return on || err != nil
+}
+
+// large reports whether files of Git LFS are fetched for a project from a repository.
+func (s *Settings) large(project, url string) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sec, name := s.pick(project, url)
+	on, err := sec.flag("enableLfs")
+	if err != nil {
+		return false, fmt.Errorf("Secret %s: %w", name, err)
+	}
+	return on, nil
+}
+
+// open is how a repository is reached without signing in.
+func (s *Settings) open(url string) (git.Credential, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.readCredential(Secret{}, url)
+}
+
+// partsOf gives a project what commits of a repository refer to.
+func (s *Sources) partsOf(project string, r reached) gitsource.Parts {
+	var out gitsource.Parts
+	if s.settings.submodules() {
+		out.Module = func(ctx context.Context, address, commit string) (*gitsource.Tree, error) {
+			return s.module(ctx, project, r, address, commit)
+		}
+	}
+	if r.large && s.Large != nil {
+		out.Large = func(ctx context.Context, endpoint string, p lfs.Pointer) ([]byte, error) {
+			return s.Large.Get(ctx, lfs.Repository{
+				URL: r.repo.URL(), Scope: r.repo.Scope(),
+				Access: func(ctx context.Context, refused string) (web.Access, error) { return signedIn(ctx, r.cred, refused) },
+			}, endpoint, p)
+		}
+	}
+	return out
+}
+
+// module opens a submodule. A project's credentials are for repositories that it permits: others are read as everyone can.
+func (s *Sources) module(ctx context.Context, project string, parent reached, address, commit string) (*gitsource.Tree, error) {
+	remote, _, err := git.ParseRemote(address, true)
+	if err != nil {
+		return nil, err
+	}
+	var r reached
+	permitted := s.Permits == nil || s.Permits(project, address)
+	if permitted {
+		if r.cred, err = s.settings.Credential(project, address); err != nil {
+			return nil, err
+		}
+		if r.large, err = s.settings.large(project, address); err != nil {
+			return nil, err
+		}
+		// Argo CD signs in to submodules as to their repository.
+		if r.cred.Anonymous() && remote.Host() == parent.repo.Remote().Host() {
+			r.cred = parent.cred
+		}
+	} else if r.cred, err = s.settings.open(address); err != nil {
+		return nil, err
+	}
+	if r.repo, err = s.pool.Get(address, r.cred); err != nil {
+		return nil, err
+	}
+	tree, err := r.repo.Tree(ctx, commit)
+	if err != nil {
+		if !permitted {
+			return nil, fmt.Errorf("%w; it is read without credentials, because sourceRepos of project %s does not permit it", err, project)
+		}
+		return nil, err
+	}
+	return tree.With(s.partsOf(project, r)), nil
+}
+
+// signedIn is how files beside a repository are reached.
+func signedIn(ctx context.Context, cred git.Credential, refused string) (web.Access, error) {
+	a := web.Access{
+		Identity: cred.Identity, Username: cred.Username, Password: cred.Password, Bearer: cred.Bearer, ClientCert: cred.ClientCert,
+		ClientKey: cred.ClientKey, CA: cred.CA, Insecure: cred.Insecure, Proxy: cred.Proxy, NoProxy: cred.NoProxy,
+	}
+	if cred.Basic && cred.Password != "" {
+		a.Bearer = ""
+	}
+	if a.Password != "" && a.Username == "" {
+		a.Username = "git"
+	}
+	if cred.Tokens == nil {
+		return a, nil
+	}
+	login, err := cred.Tokens.Login(ctx, refused)
+	if err != nil {
+		return a, err
+	}
+	a.Username, a.Password, a.Bearer = login.Username, login.Password, login.Bearer
+	return a, nil
+}
