@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: af8b2363024c1b5788b9810b4bc03644b51c9f9407f5512fe12b270f861b757e
+// sha256 of it: 3151002b2f98f9015bfd82d5939e83eb232977f2c52eac0b9f47986899ce916e
 
 export interface paths {
 	"/api/v1/access/can": {
@@ -4173,9 +4173,20 @@ export interface components {
 			tokenId?: string;
 			user: components["schemas"]["User"];
 		};
+		SettingStep: {
+			detail?: string;
+			/** @enum {string} */
+			layer: "name" | "connection" | "proxy" | "TLS" | "host key" | "authentication" | "repository" | "revision";
+			/** Format: int64 */
+			millis?: number;
+			next?: string;
+			/** @enum {string} */
+			status: "ok" | "failed" | "skipped";
+		};
 		SettingTest: {
 			message?: string;
 			ok: boolean;
+			steps?: components["schemas"]["SettingStep"][] | null;
 		};
 		SettingWrite: {
 			fields: {
@@ -4186,6 +4197,7 @@ export interface components {
 			};
 			name?: string;
 			reason?: string;
+			revision?: string;
 			sealed?: string;
 			test?: boolean;
 			upsert?: boolean;

@@ -12,11 +12,11 @@ import { useSession } from "@/lib/session";
 import { Button } from "@/ui/button";
 import { Checkbox, Field, focusWrong, Input, Select } from "@/ui/field";
 import { Empty, ErrorNote, Loaded, NoneYet, NoPermission } from "@/ui/states";
-import { Status } from "@/ui/status";
 import { toast } from "@/ui/toast";
 import { placeOf } from "./items";
 import { divide, type Kind, nameOf, type SettingItem, settingOf, shownFields, wrong } from "./setting";
 import { Control } from "./setting-control";
+import { Found } from "./setting-test";
 
 type Values = Record<string, string>;
 
@@ -212,18 +212,6 @@ function Form({ kind, item, agents, onDone }: FormProps) {
   );
 }
 
-function Found({ test, kind }: { test: Schemas["SettingTest"]; kind: Kind }) {
-  return (
-    <div role="status" className={test.ok ? "rounded-md bg-ok-soft px-3 py-2" : "rounded-md bg-bad-soft px-3 py-2"}>
-      <Status
-        status={test.ok ? "Succeeded" : "Failed"}
-        label={test.ok ? `The agent can use this ${kind.called}` : `The agent cannot use this ${kind.called}`}
-      />
-      {test.message && <p className="mt-1 break-words whitespace-pre-wrap">{test.message}</p>}
-    </div>
-  );
-}
-
 // methodOf is which way to sign in a setting's fields and secrets stand for.
 export function methodOf(fields: Values, secrets: string[]): string {
   const has = (name: string) => secrets.includes(name);
@@ -233,11 +221,17 @@ export function methodOf(fields: Values, secrets: string[]): string {
       ? "bearer token"
       : has("githubAppPrivateKey") || fields.githubAppID
         ? "GitHub App"
-        : has("tlsClientCertKey")
-          ? "client certificate"
-          : has("password")
-            ? "password or token"
-            : has("config")
-              ? "credentials"
-              : "none";
+        : has("gcpServiceAccountKey")
+          ? "service account of Google Cloud"
+          : has("azureServicePrincipalClientSecret")
+            ? "Azure service principal"
+            : fields.useAzureWorkloadIdentity === "true" || fields.workloadIdentity
+              ? "workload identity"
+              : has("tlsClientCertKey")
+                ? "client certificate"
+                : has("password")
+                  ? "password or token"
+                  : has("config")
+                    ? "credentials"
+                    : "none";
 }

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import {
   auth,
+  type Kind,
   certificates,
   clusters,
   divide,
@@ -18,21 +19,48 @@ import {
 // What server, agent and command line take open or sealed; api/agentapi holds the file to their list.
 const taken = JSON.parse(
   readFileSync(new URL("../../../../api/agentapi/testdata/setting-fields.json", import.meta.url), "utf8"),
-) as Record<string, { open: string[] | null; secret: string[] | null }>;
+) as Record<string, { open: string[] | null; secret: string[] | null; idle?: string[]; own?: string[] }>;
+const kinds = [repositories, templates, clusters, certificates, knownHosts, keys];
+
+// forms are the inputs of every form that a kind has: by type, way to sign in, and what makes more fields appear.
+function forms(kind: Kind): Record<string, string>[] {
+  const given = Object.fromEntries(kind.fields.map((f) => [f.name, "x"]));
+  const methods = kind.fields.find((f) => f.name === auth)?.choices?.map(([value]) => value) ?? [""];
+  return ["git", "helm", "oci"].flatMap((type) =>
+    ["true", "false"].flatMap((enableOCI) => methods.map((way) => ({ ...given, type, enableOCI, [auth]: way }))),
+  );
+}
+
+// sent is everything that the forms of a kind send.
+function sent(kind: Kind, beside: boolean) {
+  const parts = forms(kind).map((values) => divide(kind, values, beside));
+  const names = (of: "fields" | "secrets") => [...new Set(parts.flatMap((part) => Object.keys(part[of])))].sort();
+  return { open: names("fields"), secret: names("secrets") };
+}
+
+// What forms leave out: other names of what they have, and parts of what they take as a whole.
+const left: Record<string, string[]> = {
+  repository: ["insecureIgnoreHostKey"],
+  repocreds: ["insecureIgnoreHostKey", "name"],
+  knownhost: ["serverName", "certSubType", "certData"],
+};
 
 describe("the fields of forms", () => {
-  for (const kind of [repositories, templates, clusters, certificates, knownHosts, keys]) {
-    it(`of a ${kind.called} are sealed or not, as the agent takes them`, () => {
-      const given = Object.fromEntries(kind.fields.map((f) => [f.name, "x"]));
-      const all = { fields: {} as Record<string, string>, secrets: {} as Record<string, string> };
-      for (const method of ["", "password", "bearer", "ssh", "app", "tls"]) {
-        const part = divide(kind, { ...given, type: "git", [auth]: method }, true);
-        Object.assign(all.fields, part.fields);
-        Object.assign(all.secrets, part.secrets);
-      }
-      expect(taken[kind.type]?.open ?? []).toEqual(expect.arrayContaining(Object.keys(all.fields)));
-      expect(taken[kind.type]?.secret ?? []).toEqual(expect.arrayContaining(Object.keys(all.secrets)));
-    });
+  for (const kind of kinds) {
+    for (const beside of [false, true]) {
+      it(`of a ${kind.called} are all that ${beside ? "an Argo CD" : "the engine"} uses, sealed as the agent takes them`, () => {
+        const without = [
+          ...(kind.idle ?? []),
+          ...(left[kind.type] ?? []),
+          ...(beside ? (taken[kind.type]?.own ?? []) : []),
+        ];
+        const wanted = (list?: string[] | null) => (list ?? []).filter((name) => !without.includes(name)).sort();
+        expect(sent(kind, beside)).toEqual({
+          open: wanted(taken[kind.type]?.open),
+          secret: wanted(taken[kind.type]?.secret),
+        });
+      });
+    }
   }
 });
 
@@ -87,26 +115,35 @@ describe("wrong", () => {
 });
 
 describe("what has no effect at Slipway's own engine", () => {
-  const offered = (kind: typeof repositories, values: Record<string, string>, beside: boolean) =>
-    shownFields(kind, values, beside).flatMap((f) => f.choices?.map(([value]) => `${f.name}=${value}`) ?? [f.name]);
-  const idle = ["_auth=app", "enableLfs"];
-  it("is offered where an Argo CD uses it", () => {
-    const all = [...offered(repositories, {}, true), ...offered(clusters, {}, true)];
-    expect(all).toEqual(expect.arrayContaining(idle));
+  for (const kind of kinds.filter((k) => !k.beside)) {
+    it(`is known of a ${kind.called}, as the agent refuses it`, () => {
+      expect(kind.idle ?? []).toEqual(taken[kind.type]?.idle ?? []);
+    });
+  }
+  it("is named where an Argo CD has left it", () => {
+    const kept = { url: "u", type: "helm", webhookManifestCacheWarmDisabled: "true" };
+    expect(withoutEffect(kept, repositories, false)).toEqual(["webhookManifestCacheWarmDisabled"]);
+    expect(withoutEffect({ ...kept, webhookManifestCacheWarmDisabled: "false" }, repositories, false)).toEqual([]);
+    expect(withoutEffect(kept, repositories, true)).toEqual([]);
   });
-  it("is offered to no other agent", () => {
-    const all = [repositories, templates, clusters].flatMap((kind) =>
-      offered(kind, { [auth]: "app", namespaces: "a" }, false),
-    );
-    expect(all.filter((f) => idle.includes(f) && f !== "_auth=app")).toEqual([]);
-    expect(offered(repositories, {}, false)).not.toContain("_auth=app");
-    expect(all.filter((f) => /githubApp/.test(f))).toEqual([]);
+});
+
+describe("ways to sign in", () => {
+  const ways = (values: Record<string, string>, beside: boolean) =>
+    shownFields(repositories, values, beside)
+      .find((f) => f.name === auth)
+      ?.choices?.map(([value]) => value);
+  it("are those that the type of the repository has", () => {
+    expect(ways({ type: "git" }, false)).toEqual(expect.arrayContaining(["ssh", "app", "google", "azure", "workload"]));
+    expect(ways({ type: "helm" }, false)).toEqual(["none", "password", "bearer", "tls"]);
+    const registry = ["none", "password", "bearer", "docker", "cloud", "workload", "tls"];
+    expect(ways({ type: "oci" }, false)).toEqual(registry);
+    expect(ways({ type: "helm", enableOCI: "true" }, false)).toEqual(registry);
   });
-  it("is kept, and not sent, where an Argo CD has left it", () => {
-    expect(offered(repositories, { type: "helm" }, false)).toContain("type=helm");
-    expect(divide(clusters, { name: "edge", namespaces: "shop" }).fields).toEqual({ name: "edge", namespaces: "shop" });
-    const left = { url: "u", type: "helm", enableLfs: "false", githubAppID: "7" };
-    expect(withoutEffect(left, repositories, false)).toEqual(["githubAppID"]);
-    expect(withoutEffect(left, repositories, true)).toEqual([]);
+  it("are those that an Argo CD knows, where one works beside the agent", () => {
+    expect(ways({ type: "oci" }, true)).toEqual(["none", "password", "bearer", "workload", "tls"]);
+  });
+  it("keep the one that was chosen", () => {
+    expect(ways({ type: "helm", [auth]: "ssh" }, false)).toContain("ssh");
   });
 });

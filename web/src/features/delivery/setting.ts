@@ -21,17 +21,18 @@ export interface SettingField {
   secret?: boolean;
   // lines: written in several lines, such as a key
   lines?: boolean;
-  // choices: those that are beside are offered only where an Argo CD works beside the agent
-  choices?: [value: string, label: string, beside?: true][];
+  // choices: those with a condition are offered only where it holds
+  choices?: [value: string, label: string, when?: Condition][];
   // flag: true or false
   flag?: boolean;
   required?: boolean;
   // fixed: it names the setting and does not change
   fixed?: boolean;
-  // beside: only an Argo CD beside the agent uses it; Slipway's own engine refuses it
-  beside?: true;
-  when?: (values: Record<string, string>) => boolean;
+  when?: Condition;
 }
+
+// Condition decides by the values of a form, and by whether an Argo CD works beside the agent.
+type Condition = (values: Record<string, string>, beside: boolean) => boolean;
 
 export interface Kind {
   // type is what a seal is for, and noun its part of the API's address.
@@ -47,17 +48,22 @@ export interface Kind {
   fields: SettingField[];
   // title is the field that it is known by.
   title: string;
+  // idle are fields that Slipway's own engine makes nothing of.
+  idle?: string[];
   // beside: only an Argo CD beside the agent uses settings of this kind
   beside?: true;
 }
 
-const method = (value: string) => (values: Record<string, string>) => values[auth] === value;
-
 // auth is a choice of the form, not a field of the setting.
 export const auth = "_auth";
 
-const oci = (values: Record<string, string>) => values.type === "oci";
-const git = (values: Record<string, string>) => (values.type ?? "git") === "git";
+const method = (value: string) => (values: Record<string, string>) => values[auth] === value;
+const git = (values: Record<string, string>) => (values.type || "git") === "git";
+const helm = (values: Record<string, string>) => values.type === "helm";
+const registry = (values: Record<string, string>) =>
+  values.type === "oci" || (helm(values) && values.enableOCI === "true");
+// An Argo CD does not know these ways.
+const own: Condition = (values, beside) => registry(values) && !beside;
 
 const repository: SettingField[] = [
   { name: "url", label: "Address", required: true, fixed: true, hint: "https://…, ssh://…, git@host:path or oci://…" },
@@ -70,7 +76,14 @@ const repository: SettingField[] = [
       ["oci", "OCI registry"],
     ],
   },
+  { name: "enableOCI", label: "It is an OCI registry of charts, whose address has no scheme", flag: true, when: helm },
 ];
+
+const project: SettingField = {
+  name: "project",
+  label: "Argo project",
+  hint: "Only applications of this project may use it. Default: all",
+};
 
 const credentials: SettingField[] = [
   {
@@ -80,38 +93,88 @@ const credentials: SettingField[] = [
       ["none", "nothing (public), or unchanged"],
       ["password", "user name and password or token"],
       ["bearer", "bearer token"],
-      ["ssh", "SSH key"],
-      ["app", "GitHub App", true],
+      ["docker", "configuration of Docker", own],
+      ["cloud", "identity of the agent's pod", own],
+      ["ssh", "SSH key", git],
+      ["app", "GitHub App", git],
+      ["google", "service account of Google Cloud", git],
+      ["azure", "Azure service principal", git],
+      ["workload", "Azure workload identity of the agent", (v) => git(v) || registry(v)],
       ["tls", "client certificate"],
     ],
   },
   { name: "username", label: "User name", secret: true, when: method("password") },
   { name: "password", label: "Password or token", secret: true, when: method("password") },
   { name: "bearerToken", label: "Bearer token", secret: true, when: method("bearer") },
+  {
+    name: ".dockerconfigjson",
+    label: "Configuration of Docker (JSON)",
+    hint: "With credentials of registries",
+    secret: true,
+    lines: true,
+    when: (v, beside) => own(v, beside) && method("docker")(v),
+  },
+  {
+    name: "workloadIdentity",
+    label: "Cloud",
+    choices: [
+      ["aws", "AWS"],
+      ["gcp", "Google Cloud"],
+      ["azure", "Azure"],
+    ],
+    when: (v, beside) => own(v, beside) && method("cloud")(v),
+  },
   { name: "sshPrivateKey", label: "SSH private key", secret: true, lines: true, when: method("ssh") },
-  { name: "githubAppID", label: "GitHub App id", beside: true, when: method("app") },
-  { name: "githubAppInstallationID", label: "Installation id", beside: true, when: method("app") },
+  { name: "githubAppID", label: "GitHub App id", when: method("app") },
+  {
+    name: "githubAppInstallationID",
+    label: "Installation id",
+    hint: "Default: the installation of the repository's owner",
+    when: method("app"),
+  },
   {
     name: "githubAppEnterpriseBaseUrl",
     label: "API of GitHub Enterprise",
     hint: "Default: github.com",
-    beside: true,
     when: method("app"),
   },
+  { name: "githubAppPrivateKey", label: "GitHub App private key", secret: true, lines: true, when: method("app") },
   {
-    name: "githubAppPrivateKey",
-    label: "GitHub App private key",
+    name: "gcpServiceAccountKey",
+    label: "Key of the service account (JSON)",
     secret: true,
     lines: true,
-    beside: true,
-    when: method("app"),
+    when: method("google"),
+  },
+  { name: "azureServicePrincipalTenantId", label: "Azure tenant id", when: method("azure") },
+  { name: "azureServicePrincipalClientId", label: "Azure client id", when: method("azure") },
+  { name: "azureServicePrincipalClientSecret", label: "Azure client secret", secret: true, when: method("azure") },
+  {
+    name: "azureActiveDirectoryEndpoint",
+    label: "Microsoft Entra endpoint",
+    hint: "Default: that of Azure's public cloud",
+    when: method("azure"),
+  },
+  {
+    name: "useAzureWorkloadIdentity",
+    label: "Use the workload identity of the agent, for Azure DevOps and Azure's registries",
+    flag: true,
+    when: method("workload"),
   },
   { name: "tlsClientCertData", label: "Client certificate (PEM)", secret: true, lines: true, when: method("tls") },
   { name: "tlsClientCertKey", label: "Key of the certificate (PEM)", secret: true, lines: true, when: method("tls") },
-  { name: "proxy", label: "Proxy", hint: "Proxy URL" },
+  { name: "proxy", label: "Proxy", hint: "http://…, https://…, socks5://… or socks5h://…" },
+  {
+    name: "noProxy",
+    label: "Hosts without proxy",
+    hint: "Separated by commas",
+    when: (v) => Boolean(v.proxy),
+  },
+  { name: "forceHttpBasicAuth", label: "Send the password although there is a bearer token", flag: true, when: git },
+  { name: "depth", label: "Depth", hint: "Commits of each reference that are fetched. Default: all", when: git },
   { name: "insecure", label: "Do not check its certificate or host key", flag: true },
-  { name: "insecureOCIForceHttp", label: "Connect without TLS", flag: true, when: oci },
-  { name: "enableLfs", label: "Fetch files of Git LFS", flag: true, beside: true, when: git },
+  { name: "insecureOCIForceHttp", label: "Connect without TLS", flag: true, when: registry },
+  { name: "enableLfs", label: "Fetch files of Git LFS", flag: true, when: git },
 ];
 
 export const repositories: Kind = {
@@ -123,9 +186,16 @@ export const repositories: Kind = {
   permission: "repository",
   tests: true,
   title: "url",
+  idle: ["webhookManifestCacheWarmDisabled"],
   fields: [
     ...repository,
-    { name: "project", label: "Argo project", hint: "Only applications of this project may use it. Default: all" },
+    {
+      name: "name",
+      label: "Repository name",
+      hint: "Charts name it as @name in their dependencies",
+      when: (v) => !git(v),
+    },
+    project,
     ...credentials,
   ],
 };
@@ -139,9 +209,11 @@ export const templates: Kind = {
   permission: "repository",
   tests: false,
   title: "url",
+  idle: ["webhookManifestCacheWarmDisabled"],
   fields: [
     { ...repository[0], hint: "Applies to all repositories whose address begins with this" } as SettingField,
-    repository[1] as SettingField,
+    ...repository.slice(1),
+    project,
     ...credentials,
   ],
 };
@@ -155,6 +227,7 @@ export const clusters: Kind = {
   permission: "cluster",
   tests: true,
   title: "name",
+  idle: ["shard"],
   fields: [
     { name: "name", label: "Name", required: true, hint: "The name that applications use" },
     { name: "server", label: "Address of the API server", required: true, fixed: true, hint: "https://host:6443" },
@@ -256,27 +329,20 @@ export function nameOf(kind: Kind, values: Record<string, string>): string {
 // the value that is there.
 export function shownFields(kind: Kind, values: Record<string, string>, beside: boolean): SettingField[] {
   return kind.fields
-    .filter((f) => (beside || !f.beside) && (!f.when || f.when(values)))
-    .map((f) => ({
-      ...f,
-      ...(f.choices
-        ? { choices: f.choices.filter(([value, , only]) => beside || !only || value === values[f.name]) }
-        : {}),
-    }));
+    .filter((f) => !f.when || f.when(values, beside))
+    .map((f) =>
+      f.choices
+        ? {
+            ...f,
+            choices: f.choices.filter(([value, , when]) => !when || when(values, beside) || value === values[f.name]),
+          }
+        : f,
+    );
 }
 
 // withoutEffect names the fields of a setting that its agent makes nothing of: an Argo CD that is gone has left them.
 export function withoutEffect(fields: Record<string, string>, kind: Kind, beside: boolean): string[] {
-  if (beside) {
-    return [];
-  }
-  return kind.fields
-    .filter((f) => {
-      const value = fields[f.name] ?? "";
-      const idle = f.beside || f.choices?.some(([choice, , only]) => only && choice === value);
-      return idle && value !== "" && value !== "false";
-    })
-    .map((f) => f.name);
+  return beside ? [] : (kind.idle ?? []).filter((name) => !["", "false"].includes(fields[name] ?? ""));
 }
 
 // divide splits the input: fields that are sent open, and fields that are sealed first. Fields that are not shown, and
