@@ -419,8 +419,8 @@ func (v *keeper) checkIdentity(have, next map[string][]byte) error {
 	}
 	for _, field := range []string{"useAzureWorkloadIdentity", "workloadIdentity"} {
 		if own := strings.TrimSpace(string(next[field])); own != "" && own != "false" && strings.TrimSpace(string(have[field])) != own {
-			return command.Refuse(agentapi.CodeForbidden, "%s is the identity of the agent, and would let project %.80s read all that the agent may: "+
-				"leave project out, or use credentials of the project's own", field, project)
+			return command.Refuse(agentapi.CodeForbidden, "%s is the identity of the agent, and would let project %.80s read all that the agent "+
+				"may: leave project out, or use credentials of the project's own", field, project)
 		}
 	}
 	return nil

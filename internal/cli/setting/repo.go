@@ -53,9 +53,6 @@ func repoCmd(common *connect.Common, k *kind, use, short string) *cobra.Command 
 	return cmd
 }
 
-// besideOnly ends the help of what Slipway's own engine has no use for: an agent that runs it refuses the field.
-const besideOnly = " (only for an agent beside an Argo CD)"
-
 // repoFlags are what a repository or a template has.
 type repoFlags struct {
 	kind, project, username       string
