@@ -11,12 +11,17 @@ import (
 
 	"github.com/slipway-gitops/slipway/internal/agent"
 	"github.com/slipway-gitops/slipway/internal/engine/render/worker"
+	"github.com/slipway-gitops/slipway/internal/sandbox"
 )
 
 // version is what the linker puts here (see the Makefile).
 var version = "devel"
 
 func main() {
+	if sandbox.IsLauncher(os.Args) {
+		sandbox.Launch(os.Args)
+		os.Exit(1)
+	}
 	if worker.IsChild(os.Args) {
 		if err := worker.Main(os.Args, os.Stdin, os.Stdout); err != nil {
 			os.Exit(1)

@@ -11,9 +11,14 @@ import (
 	"github.com/slipway-gitops/slipway/internal/cli"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/engine/render/worker"
+	"github.com/slipway-gitops/slipway/internal/sandbox"
 )
 
 func main() {
+	if sandbox.IsLauncher(os.Args) {
+		sandbox.Launch(os.Args)
+		os.Exit(1)
+	}
 	if worker.IsChild(os.Args) {
 		if err := worker.Main(os.Args, os.Stdin, os.Stdout); err != nil {
 			os.Exit(iostream.CodeError)

@@ -35,8 +35,8 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
+	"github.com/slipway-gitops/slipway/internal/engine/render"
 	"github.com/slipway-gitops/slipway/internal/engine/render/memo"
-	"github.com/slipway-gitops/slipway/internal/engine/render/sidecar"
 	"github.com/slipway-gitops/slipway/internal/engine/render/worker"
 	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/outward"
@@ -67,6 +67,8 @@ type Config struct {
 	KeyHelper     string   // program that opens data keys of SOPS; "" for none
 	KeyHelperEnv  []string // names of variables that it gets
 	Plugins       string   // directory with the sockets of config management plugins
+	Declared      string   // directory with declarations of plugins that this process runs; "" for none
+	Unconfined    bool     // run them also where the machine cannot confine them
 	InstallCRDs   bool
 	Poll          time.Duration // between two looks at a repository
 	AllowFile     bool          // allow file:// repositories
@@ -116,7 +118,7 @@ type grounds struct {
 	registries  *place.Registries
 	renderer    *memo.Memo
 	children    *worker.Renderer
-	plugins     *sidecar.Renderer
+	plugins     render.Plugins
 }
 
 // Agent is one agent process. Make it with New and call Run once.
@@ -203,8 +205,8 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 			return shard.Fenced(next)
 		},
 	})
-	a.plugins = &sidecar.Renderer{Dir: cfg.Plugins, Temp: cfg.Data, Exclude: exclusions(a.settings), At: make(chan struct{}, packs)}
-	renderer, children, err := newRenderer(a.metrics.rendered, a.helm.Version, unseated{a.plugins})
+	a.plugins = newPlugins(&cfg, a.settings)
+	renderer, children, err := newRenderer(a.metrics.rendered, a.helm.Version, a.plugins)
 	if err != nil {
 		return nil, err
 	}

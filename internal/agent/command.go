@@ -81,6 +81,10 @@ The cluster that holds the Applications is found by --kubeconfig, then KUBECONFI
 		"absolute `path` of a program that opens data keys of SOPS with the key service of a cloud, for every project; none is run by default")
 	fs.StringSliceVar(&f.cfg.KeyHelperEnv, "sops-key-helper-env", nil,
 		"`names` of environment variables that the program gets beside PATH and HOME")
+	fs.StringVar(&f.cfg.Declared, "plugins", "",
+		"`directory` with declarations (plugin.yaml) of config management plugins that the agent runs itself, confined")
+	fs.BoolVar(&f.cfg.Unconfined, "plugins-unconfined", false,
+		"run plugins of --plugins also where the kernel cannot confine them: files of a repository may then reach what the agent can")
 	fs.StringVar(&f.cfg.Plugins, "plugin-sockets", sidecar.DefaultDir,
 		"`directory` with the sockets of config management plugins, which run in containers beside this one")
 	fs.BoolVar(&f.cfg.InstallCRDs, "install-crds", true,

@@ -7,6 +7,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
+	"github.com/slipway-gitops/slipway/internal/engine/render/declared"
 	"github.com/slipway-gitops/slipway/internal/engine/render/memo"
 	"github.com/slipway-gitops/slipway/internal/engine/render/plain"
 	"github.com/slipway-gitops/slipway/internal/engine/render/sidecar"
@@ -50,19 +51,33 @@ func exclusions(settings *place.Settings) func() []string {
 	}
 }
 
+// newPlugins makes what renders with plugins: those that are declared in files, then those beside the agent.
+func newPlugins(cfg *Config, settings *place.Settings) render.Plugins {
+	run := &declared.Renderer{
+		Dir: cfg.Declared, Work: cfg.Data + "/plugins", Exclude: exclusions(settings), At: make(chan struct{}, packs), Unconfined: cfg.Unconfined,
+	}
+	for _, err := range []error{run.Check(), run.Clear()} {
+		if err != nil {
+			cfg.Log.Error("plugins", "err", err)
+		}
+	}
+	beside := &sidecar.Renderer{Dir: cfg.Plugins, Temp: cfg.Data, Exclude: exclusions(settings), At: make(chan struct{}, packs)}
+	return unseated{render.Choice{run, beside}}
+}
+
 // unseated are plugins for which a turn waits without its places.
-type unseated struct{ *sidecar.Renderer }
+type unseated struct{ render.Plugins }
 
 // Render implements render.Renderer.
 func (u unseated) Render(ctx context.Context, req render.Request) (render.Result, error) {
 	back := registry.Leave(ctx)
 	defer back()
-	return u.Renderer.Render(ctx, req)
+	return u.Plugins.Render(ctx, req)
 }
 
 // Claims implements render.Plugins.
 func (u unseated) Claims(ctx context.Context, req render.Request) (bool, error) {
 	back := registry.Leave(ctx)
 	defer back()
-	return u.Renderer.Claims(ctx, req)
+	return u.Plugins.Claims(ctx, req)
 }

@@ -31,7 +31,7 @@ func rooms() map[string][]string {
 
 		"internal/engine":          {api, source, "internal/project", "internal/engine/..."},
 		"internal/engine/object":   {api},
-		"internal/engine/render":   {api, source, object, redact, "internal/sops"},
+		"internal/engine/render":   {api, source, object, redact, "internal/sops", "internal/sandbox"},
 		"internal/engine/diff":     {api, object, "internal/engine/jq"},
 		"internal/engine/jq":       {object},
 		"internal/engine/plan":     {api, object, diff},
@@ -114,8 +114,8 @@ func rooms() map[string][]string {
 		"internal/testenv":  {api, "internal/gitserve"},
 		"internal/archtest": nil,
 
-		"cmd/slipway":        {"internal/cli/...", "internal/engine/render/worker"},
-		"cmd/slipway-agent":  {"internal/agent/...", "internal/engine/render/worker"},
+		"cmd/slipway":        {"internal/cli/...", "internal/engine/render/worker", "internal/sandbox"},
+		"cmd/slipway-agent":  {"internal/agent/...", "internal/engine/render/worker", "internal/sandbox"},
 		"cmd/slipway-server": {"internal/server", server + "store"},
 		"dev/demo":           nil,
 		"test":               nil, // tests import what they like; see the linter
@@ -155,7 +155,8 @@ func agentRooms() map[string][]string {
 			"internal/agent/place", "internal/agent/registry", "internal/agent/shard", "internal/agent/status", "internal/agent/verb", "internal/agent/link",
 			"internal/agent/instance", "internal/agent/damp", "internal/agent/record", "internal/agent/veil",
 		},
-		"internal/agent/keyhelper": {"internal/sops"},
+		"internal/sandbox":         nil,
+		"internal/agent/keyhelper": {"internal/sops", "internal/sandbox"},
 		"internal/agent/veil":      {redact},
 		"internal/agent/shard":     {api, "internal/clock", "internal/agent/registry"},
 		"internal/agent/beside": {
@@ -178,7 +179,7 @@ func agentRooms() map[string][]string {
 			"internal/outward", "internal/agent/registry", "internal/agent/link", "internal/grant", "internal/sops", "internal/agent/credential", "internal/engine/supply",
 			"internal/engine/render", "internal/engine/render/need",
 		},
-		"internal/agent/credential": {},
+		"internal/agent/credential": {"internal/sandbox"},
 		"internal/agent": {
 			api, source, source + "/...", "internal/git", "internal/grant", "internal/webhook", "internal/project", "internal/engine/...",
 			"internal/sops", "internal/operate", "internal/inspect", "internal/cause", "internal/clue", "internal/seal", "internal/podlog", "internal/trace", "internal/inlet", "internal/outward", "internal/clock", redact,

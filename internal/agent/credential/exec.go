@@ -1,18 +1,17 @@
 package credential
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/slipway-gitops/slipway/internal/sandbox"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -61,38 +60,19 @@ func (m *Maker) exec(in *Exec) (maker, error) {
 
 // run returns what a program prints. What it says of failures is not passed on: it may be anything.
 func run(ctx context.Context, program string, args, env []string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env, cmd.Dir, cmd.WaitDelay = env, "/", time.Second
-	out := &bounded{}
-	cmd.Stdout = out
-	err := cmd.Run()
+	out, err := sandbox.Program{Path: program, Args: args, Env: env, Output: maxAnswer}.Run(ctx)
+	var exit *sandbox.ExitError
 	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("it did not end within %s: run it on the agent's machine to see why", makeLimit)
-	case out.over:
+	case errors.Is(err, sandbox.ErrOutput):
 		return nil, fmt.Errorf("it prints more than %d bytes: it has to print an ExecCredential", maxAnswer)
+	case errors.As(err, &exit):
+		return nil, fmt.Errorf("it ended with code %d: run it on the agent's machine to see why", exit.Code)
 	case err != nil:
-		var code *exec.ExitError
-		if errors.As(err, &code) {
-			return nil, fmt.Errorf("it ended with code %d: run it on the agent's machine to see why", code.ExitCode())
-		}
 		return nil, errors.New("it cannot be started: check --cluster-commands")
 	}
-	return out.kept.Bytes(), nil
-}
-
-// bounded keeps the beginning of what is written.
-type bounded struct {
-	kept bytes.Buffer
-	over bool
-}
-
-// Write implements io.Writer.
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.over = b.over || b.kept.Len()+len(p) > maxAnswer; !b.over {
-		return b.kept.Write(p)
-	}
-	return len(p), nil
+	return out, nil
 }
 
 // credentialOf reads an ExecCredential.

@@ -3,18 +3,17 @@
 package keyhelper
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/slipway-gitops/slipway/internal/legible"
+	"github.com/slipway-gitops/slipway/internal/sandbox"
 	"github.com/slipway-gitops/slipway/internal/sops"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
@@ -22,7 +21,6 @@ import (
 // Bounds of a program.
 const (
 	limit     = 20 * time.Second // for one answer
-	grace     = time.Second      // to end, once it was killed
 	maxAnswer = 64 << 10         // bytes
 	maxWords  = 300              // bytes of its own words that are shown
 	atATime   = 4                // programs that run
@@ -96,19 +94,16 @@ func (h *Helper) OpenKey(ctx context.Context, key sops.Recipient) ([]byte, error
 	if err != nil {
 		return nil, fmt.Errorf("ask for the data key of %s: %w", key, err)
 	}
-	out := &bounded{}
-	cmd := exec.CommandContext(ctx, h.path)
-	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.WaitDelay = h.env, "/", bytes.NewReader(in), out, grace
-	err = cmd.Run()
-	defer clear(out.data)
+	out, err := sandbox.Program{Path: h.path, Env: h.env, Stdin: in, Output: maxAnswer}.Run(ctx)
+	defer clear(out)
 	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("the program that opens data keys gave no answer for %s in %s", key, limit)
-	case out.over:
+	case errors.Is(err, sandbox.ErrOutput):
 		return nil, fmt.Errorf("the program that opens data keys wrote more than %d KiB for %s", maxAnswer>>10, key)
 	}
 	var a answer
-	if decoded := strict.Decode(out.data, &a, strict.Unknown); decoded != nil {
+	if decoded := strict.Decode(out, &a, strict.Unknown); decoded != nil {
 		return nil, errors.Join(fmt.Errorf("the program that opens data keys wrote no answer for %s", key), err)
 	}
 	switch {
@@ -120,20 +115,4 @@ func (h *Helper) OpenKey(ctx context.Context, key sops.Recipient) ([]byte, error
 		return nil, fmt.Errorf("the program that opens data keys gave no key for %s", key)
 	}
 	return a.DataKey, nil
-}
-
-// bounded keeps what is written to it, as far as it may be.
-type bounded struct {
-	data []byte
-	over bool
-}
-
-// Write takes bytes, and refuses those over the bound.
-func (b *bounded) Write(p []byte) (int, error) {
-	if len(b.data)+len(p) > maxAnswer {
-		b.over = true
-		return 0, errors.New("too much")
-	}
-	b.data = append(b.data, p...)
-	return len(p), nil
 }

@@ -50,7 +50,7 @@ func TestWhatAProgramDoesWrongIsAnError(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ body, want string }{
 		"it refuses":       {`echo '{"error":"access denied"}'; exit 3`, "access denied"},
-		"it fails":         {`exit 3`, "exit status 3"},
+		"it fails":         {`exit 3`, "code 3"},
 		"it says nothing":  {`true`, "no answer"},
 		"it says too much": {`yes | head -c 1000000`, "more than 64 KiB"},
 		"it says rubbish":  {`echo hello`, "no answer"},

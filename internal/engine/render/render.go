@@ -142,6 +142,21 @@ type Plugins interface {
 	Has(name string) bool
 	// Claims reports whether a plugin knows the files of a source that names no tool.
 	Claims(ctx context.Context, req Request) (bool, error)
+	// Announce returns the parameters that the plugin of a source has.
+	Announce(ctx context.Context, req Request) ([]Announcement, error)
+}
+
+// Announcement is a parameter that a plugin has, as Argo CD describes it.
+type Announcement struct {
+	Name           string            `json:"name"`
+	Title          string            `json:"title,omitempty"`
+	Tooltip        string            `json:"tooltip,omitempty"`
+	Required       bool              `json:"required,omitempty"`
+	ItemType       string            `json:"itemType,omitempty"`       // "string", "number" or "boolean"; "" is "string"
+	CollectionType string            `json:"collectionType,omitempty"` // "string", "array" or "map"; "" is "string"
+	String         string            `json:"string,omitempty"`         // the default
+	Array          []string          `json:"array,omitempty"`
+	Map            map[string]string `json:"map,omitempty"`
 }
 
 // Renderer renders one prepared source. It returns promptly when ctx ends and is safe for concurrent use. A failure that

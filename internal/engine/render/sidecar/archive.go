@@ -10,17 +10,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 
-	"github.com/slipway-gitops/slipway/internal/engine/render/document"
+	"github.com/slipway-gitops/slipway/internal/engine/render/bundle"
 	"github.com/slipway-gitops/slipway/internal/source"
-)
-
-// Bounds of what is sent.
-const (
-	maxFiles = 50_000
-	maxBytes = 256 << 20 // of all files together
-	maxDepth = 100
 )
 
 // archive is the files of a source, as they are sent: a file without a name.
@@ -42,11 +34,8 @@ func pack(tree source.Tree, dir string, exclude []string) (*archive, error) {
 	}
 	sum := sha256.New()
 	zip := gzip.NewWriter(io.MultiWriter(file, sum))
-	w := packer{tree: tree, tar: tar.NewWriter(zip), exclude: exclude}
-	err = w.dir(".", 0)
-	if err == nil && w.files == 0 {
-		err = errors.New("the repository has no file that the plugin may get")
-	}
+	w := packer{tar.NewWriter(zip)}
+	err = bundle.Read(tree, exclude, w)
 	if err = errors.Join(err, w.tar.Close(), zip.Close()); err != nil {
 		_ = file.Close()
 		return nil, err
@@ -64,72 +53,24 @@ func pack(tree source.Tree, dir string, exclude []string) (*archive, error) {
 
 func (a *archive) close() { _ = a.file.Close() }
 
-// packer writes a tree as a tar archive.
-type packer struct {
-	tree    source.Tree
-	tar     *tar.Writer
-	exclude []string
-	files   int
-	bytes   int64
-}
+// packer writes files as a tar archive.
+type packer struct{ tar *tar.Writer }
 
-func (p *packer) dir(name string, depth int) error {
-	if depth > maxDepth {
-		return fmt.Errorf("directories are nested deeper than %d at %s: %w", maxDepth, name, document.ErrLimit)
-	}
-	entries, err := p.tree.ReadDir(name)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		full := path.Join(name, e.Name)
-		switch {
-		case p.excluded(full), e.Mode&fs.ModeSymlink != 0: // a link that leads nowhere
-		case e.IsDir():
-			header := tar.Header{Typeflag: tar.TypeDir, Name: full + "/", Mode: 0o755}
-			if err := p.tar.WriteHeader(&header); err != nil {
-				return fmt.Errorf("pack %s: %w", full, err)
-			}
-			if err := p.dir(full, depth+1); err != nil {
-				return err
-			}
-		default:
-			if err := p.one(full, e.Mode); err != nil {
-				return err
-			}
-		}
+// Dir implements bundle.Sink.
+func (p packer) Dir(name string) error {
+	if err := p.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o755}); err != nil {
+		return fmt.Errorf("pack %s: %w", name, err)
 	}
 	return nil
 }
 
-func (p *packer) excluded(name string) bool {
-	for _, pattern := range p.exclude {
-		if ok, err := path.Match(pattern, name); ok && err == nil {
-			return true
-		}
-	}
-	return false
-}
-
-func (p *packer) one(name string, mode fs.FileMode) error {
-	raw, err := p.tree.ReadFile(name)
-	if errors.Is(err, source.ErrTooLarge) {
-		return fmt.Errorf("%w: exclude it from what plugins get by reposerver.plugin.tar.exclusions in argocd-cmd-params-cm", err)
-	}
-	if err != nil {
-		return err
-	}
-	p.files++
-	p.bytes += int64(len(raw))
-	if p.files > maxFiles || p.bytes > maxBytes {
-		return fmt.Errorf("the repository has more than %d files or %d MiB for a plugin: %w; exclude some by "+
-			"reposerver.plugin.tar.exclusions in argocd-cmd-params-cm", maxFiles, maxBytes>>20, document.ErrLimit)
-	}
-	header := tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644 | int64(mode.Perm()&0o111), Size: int64(len(raw))}
+// File implements bundle.Sink.
+func (p packer) File(name string, mode fs.FileMode, content []byte) error {
+	header := tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644 | int64(mode.Perm()&0o111), Size: int64(len(content))}
 	if err := p.tar.WriteHeader(&header); err != nil {
 		return fmt.Errorf("pack %s: %w", name, err)
 	}
-	if _, err := p.tar.Write(raw); err != nil {
+	if _, err := p.tar.Write(content); err != nil {
 		return fmt.Errorf("pack %s: %w", name, err)
 	}
 	return nil

@@ -23,7 +23,6 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/render/document"
 	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/redact"
-	"github.com/slipway-gitops/slipway/internal/source"
 )
 
 // DefaultDir is where Argo CD has the sockets of plugins.
@@ -31,10 +30,11 @@ const DefaultDir = "/home/argocd/cmp-server/plugins"
 
 // Bounds of a plugin's answer.
 const (
-	maxAnswer  = 64 << 20
-	maxMessage = 2000 // bytes of what it says about a failure
-	sizeChunk  = 64 << 10
-	perQuick   = 10 * time.Second // for a question without files
+	maxAnswer     = 64 << 20
+	maxParameters = 500
+	maxMessage    = 2000 // bytes of what it says about a failure
+	sizeChunk     = 64 << 10
+	perQuick      = 10 * time.Second // for a question without files
 )
 
 // service is the name of the service of the protocol.
@@ -89,6 +89,24 @@ func (r *Renderer) Claims(ctx context.Context, req render.Request) (bool, error)
 	return name != "", err
 }
 
+// Announce returns the parameters that the plugin of a source has.
+func (r *Renderer) Announce(ctx context.Context, req render.Request) ([]render.Announcement, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(req.Limits.WithDefaults().Seconds)*time.Second)
+	defer cancel()
+	env, _ := render.PluginEnvironment(req)
+	j := r.job(req, env)
+	defer j.close()
+	name, err := j.choose(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var a announcements
+	if err := j.stream(ctx, name, "GetParametersAnnouncement", &a); err != nil {
+		return nil, err
+	}
+	return a.list, nil
+}
+
 // Has reports whether there is a plugin of that name; "" for any.
 func (r *Renderer) Has(name string) bool {
 	if name == "" {
@@ -123,23 +141,8 @@ func (r *Renderer) names() ([]string, error) {
 func (r *Renderer) objects(ctx context.Context, req render.Request, env []string) (*document.Set, error) {
 	j := r.job(req, env)
 	defer j.close()
-	name := ""
-	if req.Source.Plugin != nil {
-		name = req.Source.Plugin.Name
-	}
-	var err error
-	if name == "" {
-		names, err := r.names()
-		if err != nil {
-			return nil, err
-		}
-		if name, err = j.discover(ctx, names); err != nil {
-			return nil, err
-		}
-		if name == "" {
-			return nil, fmt.Errorf("%w: none of %d knows the files; name one in spec.source.plugin.name", render.ErrNoPlugin, len(names))
-		}
-	} else if err = j.named(ctx, name); err != nil {
+	name, err := j.choose(ctx)
+	if err != nil {
 		return nil, err
 	}
 	var made manifests
@@ -169,6 +172,22 @@ func (j *job) close() {
 	if j.pack != nil {
 		j.pack.close()
 	}
+}
+
+// choose finds the plugin of the source.
+func (j *job) choose(ctx context.Context) (string, error) {
+	if p := j.req.Source.Plugin; p != nil && p.Name != "" {
+		return p.Name, j.named(ctx, p.Name)
+	}
+	names, err := j.r.names()
+	if err != nil {
+		return "", err
+	}
+	name, err := j.discover(ctx, names)
+	if err == nil && name == "" {
+		err = fmt.Errorf("%w: none of %d knows the files; name one in spec.source.plugin.name", render.ErrNoPlugin, len(names))
+	}
+	return name, err
 }
 
 // discover returns the first plugin that knows the files; "" for none.
@@ -282,15 +301,11 @@ func (j *job) packed(ctx context.Context) (err error) {
 			return ctx.Err()
 		}
 	}
-	whole, err := source.WholeOf(j.req.Tree)
-	if err != nil {
-		return err
-	}
 	var exclude []string
 	if j.r.Exclude != nil {
 		exclude = j.r.Exclude()
 	}
-	j.pack, err = pack(whole, j.r.Temp, exclude)
+	j.pack, err = pack(j.req.Tree, j.r.Temp, exclude)
 	return err
 }
 

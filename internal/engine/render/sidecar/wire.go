@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/slipway-gitops/slipway/internal/engine/render"
 )
 
 // codec writes and reads the messages of the protocol, which are few. Its name is that of the encoding on the wire.
@@ -139,5 +141,62 @@ type manifests struct{ list [][]byte }
 func (m *manifests) field(number protowire.Number, _ uint64, data []byte) {
 	if number == 1 {
 		m.list = append(m.list, data)
+	}
+}
+
+// announcements are the parameters that a plugin has.
+type announcements struct{ list []render.Announcement }
+
+func (a *announcements) field(number protowire.Number, _ uint64, data []byte) {
+	if number != 1 || len(a.list) >= maxParameters {
+		return
+	}
+	p := announcement{}
+	if (codec{}).Unmarshal(data, &p) == nil {
+		a.list = append(a.list, render.Announcement(p))
+	}
+}
+
+// announcement is one parameter.
+type announcement render.Announcement
+
+func (a *announcement) field(number protowire.Number, num uint64, data []byte) {
+	switch number {
+	case 1:
+		a.Name = string(data)
+	case 2:
+		a.Title = string(data)
+	case 3:
+		a.Tooltip = string(data)
+	case 4:
+		a.Required = num != 0
+	case 5:
+		a.ItemType = string(data)
+	case 6:
+		a.CollectionType = string(data)
+	case 7:
+		a.String = string(data)
+	case 8:
+		a.Array = append(a.Array, string(data))
+	case 9:
+		var p pair
+		if (codec{}).Unmarshal(data, &p) == nil {
+			if a.Map == nil {
+				a.Map = map[string]string{}
+			}
+			a.Map[p.key] = p.value
+		}
+	}
+}
+
+// pair is an entry of a map.
+type pair struct{ key, value string }
+
+func (p *pair) field(number protowire.Number, _ uint64, data []byte) {
+	switch number {
+	case 1:
+		p.key = string(data)
+	case 2:
+		p.value = string(data)
 	}
 }
