@@ -116,13 +116,14 @@ const (
 	GateWindow     = "window"
 	GateApproval   = "approval"
 	GatePin        = "pin"
+	GateSignature  = "signature"
 	GateConfirm    = "confirm"
 	GateDependency = "dependency"
 )
 
 // LedgerDecision is the decision of one gate about an operation.
 type LedgerDecision struct {
-	Gate    string `json:"gate" doc:"guard, window, approval, pin, confirm or dependency" example:"guard"`
+	Gate    string `json:"gate" doc:"guard, window, approval, pin, signature, confirm or dependency" example:"guard"`
 	Outcome string `json:"outcome" doc:"allowed, confirmed, held or refused" example:"allowed"`
 	Message string `json:"message,omitempty" doc:"Reason"`
 }

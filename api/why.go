@@ -25,7 +25,7 @@ type WhyWindow struct {
 
 // WhyReason is one thing that makes the state what it is.
 type WhyReason struct {
-	Code  string    `json:"code" doc:"The kind of reason, for programs: NotFound, AgentAway, Deleting, Skipped, Unseen, Denied, CannotFetch, CannotRender, CannotCompare, Terminating, WaitingForRetry, WaitingForHook, WaitingForHealth, WaitingForConfirm, Operating, Asked, HeldByGuard, HeldByWindow, Held, Pinned, Failed, AutomatedOff, SelfHealOff, PruneOff, PruneForbidden, SyncDue, Shared, DriftAllowed, Failing, Degraded, Progressing, Missing, Suspended, Unjudged, Unsupported, Warned, Done" example:"HeldByGuard"`
+	Code  string    `json:"code" doc:"The kind of reason, for programs: NotFound, AgentAway, Deleting, Skipped, Unseen, Denied, CannotFetch, Unverified, CannotRender, CannotCompare, Terminating, WaitingForRetry, WaitingForHook, WaitingForHealth, WaitingForConfirm, Operating, Asked, HeldByGuard, HeldByWindow, Held, Pinned, Failed, AutomatedOff, SelfHealOff, PruneOff, PruneForbidden, SyncDue, Shared, DriftAllowed, Failing, Degraded, Progressing, Missing, Suspended, Unjudged, Unsupported, Warned, Done" example:"HeldByGuard"`
 	What  string    `json:"what" doc:"The reason in a sentence" example:"its sync is held, because it would delete too much"`
 	Why   string    `json:"why,omitempty" doc:"The original message"`
 	Since time.Time `json:"since,omitzero" doc:"Time since when, if known"`

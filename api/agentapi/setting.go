@@ -87,9 +87,6 @@ func (e Engine) Unused(t SettingType, field, value string) string {
 		}
 		return ""
 	}
-	if t == SettingGPGKey {
-		return "the agent's own engine checks no signatures yet: keep the key where an Argo CD runs, and check signatures at the Git server"
-	}
 	if t == SettingCluster {
 		if field == "shard" {
 			return "agents divide their work automatically: leave it out"

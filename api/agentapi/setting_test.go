@@ -103,7 +103,7 @@ func TestAnArgoCDUsesEveryFieldAndTheOwnEngineSaysWhichItDoesNot(t *testing.T) {
 			}
 		}
 	}
-	want := map[string]bool{"gpgkey keyData": true, "cluster shard": true}
+	want := map[string]bool{"cluster shard": true}
 	for _, kind := range []agentapi.SettingType{agentapi.SettingRepository, agentapi.SettingRepoCreds} {
 		want[string(kind)+" webhookManifestCacheWarmDisabled"] = true
 	}

@@ -111,6 +111,7 @@ type grounds struct {
 	clusters    *place.Clusters
 	settings    *place.Settings
 	differences *place.Differences
+	trust       *place.Trust
 	projects    *place.Projects
 	git         *git.Client
 	pool        *gitsource.Pool
@@ -193,6 +194,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	if err := addSources(a); err != nil {
 		return nil, err
 	}
+	a.trust = place.NewTrust(a.sources, a.settings, cfg.Log)
 	guard := a.driver.Guard(false)
 	a.clusters = place.NewClusters(place.Options{
 		REST: cfg.REST, Settings: a.settings, Rules: a.projects.Rules, Installation: cfg.Installation, Outbound: cfg.Outbound, Shadow: cfg.Shadow,
@@ -212,8 +214,8 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	}
 	a.renderer, a.children = renderer, children
 	a.engine = &engine.Engine{
-		Sources: a.sources, Needs: a.sources, Settings: a.settings.Rendering, Renderer: veiled{renderer, hidden}, Clusters: a.clusters,
-		Projects: a.projects, Namespace: cfg.Namespace, Now: time.Now, Ran: clock.Ran,
+		Sources: a.sources, Needs: a.sources, Trust: a.trust, Settings: a.settings.Rendering, Renderer: veiled{renderer, hidden},
+		Clusters: a.clusters, Projects: a.projects, Namespace: cfg.Namespace, Now: time.Now, Ran: clock.Ran,
 		TimeLimit: a.settings.TimeLimit, Differences: a.differences.Get, Budget: &cfg.Budget, Shadow: cfg.Shadow,
 		Namesake: func(ctx context.Context, app *v1alpha1.Application) (string, error) {
 			return a.others.namesake(ctx, app)

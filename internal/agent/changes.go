@@ -22,7 +22,8 @@ func (a *Agent) settingsChanged() {
 	if closed && a.linked != nil {
 		a.registry.Each(a.linked.UseInstances)
 	}
-	if _, changed := a.differences.Refresh(); changed || judged {
+	signed := a.trust.Refresh()
+	if _, changed := a.differences.Refresh(); changed || judged || signed {
 		a.registry.Each(func(id registry.Name, _ *v1alpha1.Application) { a.registry.Ask(id, registry.Ask{}, true) })
 	}
 }

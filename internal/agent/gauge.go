@@ -85,7 +85,7 @@ func (g *gauges) applications(send func(*prometheus.Desc, float64, ...string)) {
 		v1alpha1.ConditionSyncError: 0, v1alpha1.ConditionUnknownError: 0, v1alpha1.ConditionSharedResourceWarning: 0,
 		v1alpha1.ConditionRepeatedResourceWarning: 0, v1alpha1.ConditionOrphanedResourceWarning: 0, v1alpha1.ConditionExcludedResourceWarning: 0,
 		v1alpha1.ConditionHeld: 0, v1alpha1.ConditionPinned: 0, v1alpha1.ConditionDriftAllowed: 0, v1alpha1.ConditionProject: 0,
-		v1alpha1.ConditionUnsupported: 0, v1alpha1.ConditionKept: 0, v1alpha1.ConditionSourceWarning: 0,
+		v1alpha1.ConditionUnsupported: 0, v1alpha1.ConditionKept: 0, v1alpha1.ConditionSourceWarning: 0, v1alpha1.ConditionVerified: 0,
 	}
 	g.agent.registry.Each(func(_ registry.Name, app *v1alpha1.Application) {
 		n++

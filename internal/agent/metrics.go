@@ -133,7 +133,8 @@ func newMetrics(a *Agent) *metrics {
 func (m *metrics) begin() {
 	m.turns.WithLabelValues("ok")
 	for _, stage := range []engine.Stage{
-		engine.StagePermit, engine.StageFetch, engine.StageRender, engine.StageLive, engine.StageCompare, engine.StageApply,
+		engine.StagePermit, engine.StageFetch, engine.StageVerify, engine.StageRender, engine.StageLive,
+		engine.StageCompare, engine.StageApply,
 	} {
 		m.stages.WithLabelValues(string(stage))
 		if stage != engine.StageApply { // what fails there is the operation's

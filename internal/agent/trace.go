@@ -52,7 +52,8 @@ func (t *traces) reconciled(ctx context.Context, span *trace.Span, start time.Ti
 		return
 	}
 	for _, stage := range []engine.Stage{
-		engine.StagePermit, engine.StageFetch, engine.StageRender, engine.StageLive, engine.StageCompare, engine.StageApply,
+		engine.StagePermit, engine.StageFetch, engine.StageVerify, engine.StageRender, engine.StageLive,
+		engine.StageCompare, engine.StageApply,
 	} {
 		if took := res.Times[stage]; took > 0 {
 			t.Past(ctx, string(stage), start, start.Add(took))

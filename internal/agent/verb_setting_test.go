@@ -386,7 +386,6 @@ func TestAFieldThatTheEngineMakesNothingOfIsRefused(t *testing.T) {
 	}{
 		{agentapi.SettingRepoCreds, "webhookManifestCacheWarmDisabled", "true", repository},
 		{agentapi.SettingCluster, "shard", "1", cluster},
-		{agentapi.SettingGPGKey, "keyData", publicKey, nil},
 	} {
 		change := agentapi.SettingChange{Type: c.kind, Name: "refused", Create: true, Fields: maps.Clone(c.base), Judged: &agentapi.Judged{}}
 		change.Fields = nextFields(change.Fields, c.field, c.value)

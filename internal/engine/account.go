@@ -127,6 +127,7 @@ func (in *inputs) account(decisions []decide.Verdict, u *underway, res *Result) 
 	if u != nil {
 		a.Decisions, a.AppliedAt, a.Recovered = u.verdicts, u.applied, u.resumed
 	}
+	a.Decisions = append(slices.Clone(a.Decisions), in.trust.Verdicts()...)
 	if a.Changes == nil {
 		a.Changes = in.changesMade()
 	}

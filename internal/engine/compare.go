@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -55,7 +54,7 @@ type comparison struct {
 // compare finds the difference of every object, by hashes alone where there is a fingerprint. The error is a StageError.
 func (r *rendering) compare(ctx context.Context) (*comparison, error) {
 	defer r.lap(StageCompare)
-	c := &comparison{rendering: r, conditions: slices.Clone(r.notices)}
+	c := &comparison{rendering: r, conditions: r.noted()}
 	n := len(r.want.objects)
 	c.changes, c.states = make([]diff.Change, 0, n), make([]state, 0, n)
 	c.warn(v1alpha1.ConditionUnsupported, r.unsupported(r.want))

@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/render"
 	"github.com/slipway-gitops/slipway/internal/engine/render/need"
 	"github.com/slipway-gitops/slipway/internal/engine/supply"
+	"github.com/slipway-gitops/slipway/internal/engine/trust"
 	"github.com/slipway-gitops/slipway/internal/project"
 )
 
@@ -25,6 +26,7 @@ type Engine struct {
 	Renderer  Renderer
 	Clusters  Clusters
 	Projects  Projects
+	Trust     trust.Judge          // of signatures; nil: what asks for one is refused
 	Namespace string               // of the agent: Applications elsewhere are named "namespace_name" in tracking ids
 	Now       func() time.Time     // the clock on the wall
 	Ran       func() time.Duration // a clock that nothing sets; nil: the one on the wall is never set
@@ -112,7 +114,7 @@ func (e *Engine) Reconcile(ctx context.Context, req Request) Result {
 	if err := e.distinct(ctx, req.App); err != nil {
 		return in.failed(ctx, at(StagePermit, err))
 	}
-	if err := in.resolve(ctx); err != nil { // 1 Application -> what its project permits, its destination, trees
+	if err := in.resolve(ctx); err != nil { // 1 Application -> what its project permits, its destination, trees that it trusts
 		return in.failed(ctx, err)
 	}
 	want, err := in.render(ctx) // 2 trees -> what is wanted

@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/prepare"
+	"github.com/slipway-gitops/slipway/internal/engine/trust"
 )
 
 // StageError is an error with the stage that it stopped.
@@ -65,17 +66,17 @@ func (in *inputs) failure(failure error) Result {
 	res.Sync, res.Err = v1alpha1.SyncStatusUnknown, &StageError{Stage: s, Err: err}
 	kind := v1alpha1.ConditionComparisonError
 	var forbidden *ProjectError
-	if errors.As(err, &forbidden) {
+	if errors.As(err, &forbidden) || errors.Is(err, trust.ErrPolicy) {
 		kind = v1alpha1.ConditionInvalidSpecError
 	}
-	conditions := append(notes{{Type: kind, Message: err.Error()}}, in.notices...)
+	conditions := append(notes{{Type: kind, Message: err.Error()}}, in.noted()...)
 	conditions.warn(v1alpha1.ConditionUnsupported, in.unsupported(in.kept.wanted)) // it can be why
 	res.Conditions = conditions
 	op := in.operation()
 	if op != nil {
 		in.operationFailed(*op, err, &res)
 	}
-	if op != nil && decide.Overrides(op.Sync) && (s == StagePermit || s == StageFetch || s == StageRender) {
+	if op != nil && decide.Overrides(op.Sync) && (s == StagePermit || s == StageFetch || s == StageVerify || s == StageRender) {
 		// It asked for something else than the specification does, which says nothing of the Application.
 		res.Sources, res.Revisions, res.Conditions = in.app.Spec.EffectiveSources(), nil, in.app.Status.Conditions
 		res.Sync = cmp.Or(in.app.Status.Sync.Status, v1alpha1.SyncStatusUnknown)

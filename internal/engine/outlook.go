@@ -49,7 +49,7 @@ func (e *Engine) Outlook(ctx context.Context, app *v1alpha1.Application, differs
 	if err != nil {
 		return Outlook{}, err
 	}
-	c := &comparison{rendering: wish.rendering, conditions: slices.Clone(wish.notices)}
+	c := &comparison{rendering: wish.rendering, conditions: wish.noted()}
 	c.differing(found)
 	op := *c.operation()
 	d := decide.Decision{Go: true, Operation: op, Prune: op.Sync != nil && op.Sync.Prune}

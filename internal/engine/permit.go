@@ -41,9 +41,6 @@ func (in *inputs) permit() error {
 	if err := in.consult(); err != nil {
 		return err
 	}
-	if err := in.rules.Keepable(); err != nil {
-		return &ProjectError{err}
-	}
 	if err := in.rules.PermitsNamespace(in.app.Namespace, in.engine.Namespace); err != nil {
 		return &ProjectError{err}
 	}

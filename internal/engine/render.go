@@ -119,7 +119,9 @@ func (r *rendering) remember() {
 
 // requests describes the rendering of every source that has something to render.
 func (in *inputs) requests(ctx context.Context) ([]render.Request, error) {
-	return in.requestsFor(ctx, in.Sources, in.fetched)
+	out, err := in.requestsFor(ctx, in.Sources, in.fetched)
+	in.trust.Needed(in.order.Signers(out))
+	return out, err
 }
 
 // remembered names what requests render from, if their results are remembered: equal names give equal objects.

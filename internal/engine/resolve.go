@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
 	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/mark"
-	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/supply"
+	"github.com/slipway-gitops/slipway/internal/engine/trust"
 	"github.com/slipway-gitops/slipway/internal/source"
 )
 
@@ -29,6 +28,7 @@ type inputs struct {
 	order   *supply.Order // what they need besides
 	pinned  []string      // revisions that an operation under way goes on with
 	notices notes         // what was found before anything was compared
+	trust   *trust.Check  // of their signatures
 }
 
 // specify reads what the Application and its operation ask for. Nothing is looked up yet.
@@ -47,16 +47,22 @@ func (t *turn) specify() *inputs {
 	return in
 }
 
-// resolve finds the destination and turns every source into a tree, once the project permits them. The error is a StageError.
+// resolve finds the destination and turns every source into a tree, once the project permits it and trusts its signer. The error
+// is a StageError.
 func (in *inputs) resolve(ctx context.Context) error {
 	if err := in.permit(); err != nil {
 		return at(StagePermit, err)
 	}
+	in.trust = &trust.Check{Judge: in.engine.Trust, Rules: in.rules, App: in.app}
 	in.order = &supply.Order{
-		Needs: in.engine.Needs, Find: in.engine.Renderer.Needs, App: in.app, Permits: in.rules.PermitsChart,
+		Needs: in.engine.Needs, Find: in.engine.Renderer.Needs, App: in.app, Permits: in.rules.PermitsChart, Verify: in.trust.Need,
 		Since: in.req.Since, Sealed: in.req.Sealed, Had: in.kept.needed, Held: len(in.pinned) > 0,
 	}
-	return at(StageFetch, in.fetch(ctx))
+	if err := in.fetch(ctx); err != nil {
+		return at(StageFetch, err)
+	}
+	defer in.lap(StageVerify)
+	return at(StageVerify, in.trust.Verify(ctx, in.Sources, in.Revisions))
 }
 
 // pin returns the revisions of an operation that has begun: it was asked for, or one of its hooks is running and
@@ -148,26 +154,11 @@ func (t *turn) fetchAll(ctx context.Context, sources []v1alpha1.ApplicationSourc
 	return revisions, fetched, nil
 }
 
-// unsupported names the fields of the Application that nothing here acts on yet, known or not. They are kept.
+// unsupported names what the Application asks for and nothing here acts on, in one line.
 func (in *inputs) unsupported(w *wanted) []string {
-	names := append([]string{}, in.req.Unknown...)
-	if in.rules != nil { // it may have failed before they were known
-		for _, field := range in.rules.Ignored() {
-			names = append(names, "project "+field)
-		}
-	}
-	spec := in.app.Spec
-	if spec.SourceHydrator != nil {
-		names = append(names, "spec.sourceHydrator")
-	}
-	for _, option := range object.AppOptions(decide.Options(in.app)).Unknown {
-		names = append(names, "sync option "+option)
-	}
+	var options []string
 	if w != nil {
-		names = append(names, w.options[:min(len(w.options), 5)]...)
+		options = w.options
 	}
-	if len(names) == 0 {
-		return nil
-	}
-	return []string{"not acted on by this version: " + strings.Join(names, ", ")}
+	return decide.Unsupported(in.app, in.req.Unknown, options)
 }

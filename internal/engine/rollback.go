@@ -36,7 +36,7 @@ func (in *inputs) unpin(ctx context.Context) {
 	text := decide.PinText(in.Pin) + "; the revision in Git (" + decide.Short(in.Pin.Quarantine.Revisions) +
 		") is in quarantine until a commit changes what this application renders; `slipway app unpin " + in.app.Name + "` ends it"
 	if err != nil {
-		text += "; the present revision in Git cannot be rendered: " + err.Error()
+		text += "; the present revision in Git is not trusted, or cannot be rendered: " + err.Error()
 	}
 	in.notices = append(in.notices, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionPinned, Message: text})
 }
@@ -50,6 +50,11 @@ func (in *inputs) movedPast(ctx context.Context, q v1alpha1.Quarantine) (bool, e
 	now, fetched, err := in.fetchAll(ctx, spec, nil)
 	if err != nil {
 		return false, err
+	}
+	if !slices.Equal(now, q.Revisions) { // a commit that is not trusted ends no rollback
+		if _, err := in.trust.Signers(ctx, spec, now); err != nil {
+			return false, err
+		}
 	}
 	if len(q.Revisions) != len(spec) || slices.Equal(now, q.Revisions) {
 		return len(q.Revisions) != len(spec), nil
@@ -97,6 +102,10 @@ func gathered(err error) error {
 	var forbidden *supply.ForbiddenError
 	if errors.As(err, &forbidden) {
 		return at(StagePermit, &ProjectError{err})
+	}
+	var unverified *supply.UnverifiedError
+	if errors.As(err, &unverified) {
+		return at(StageVerify, err)
 	}
 	return at(StageFetch, err)
 }

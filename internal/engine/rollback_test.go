@@ -49,7 +49,7 @@ func TestAPinHoldsUntilGitSaysSomethingElse(t *testing.T) {
 		t.Fatalf("%v: %+v", res, res.Operation)
 	}
 	b.commit("r4", "{") // it cannot be rendered
-	if res = b.turn(); res.Err != nil || res.Unpinned != nil || !strings.Contains(condition(res, v1alpha1.ConditionPinned), "cannot be rendered") {
+	if res = b.turn(); res.Err != nil || res.Unpinned != nil || !strings.Contains(condition(res, v1alpha1.ConditionPinned), "cannot be rendered: ") {
 		t.Fatalf("%v: %+v", res, res.Conditions)
 	}
 	b.commit("r5", fine)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
@@ -15,6 +16,7 @@ type Stage string
 const (
 	StagePermit  Stage = "permit"
 	StageFetch   Stage = "fetch"
+	StageVerify  Stage = "verify"
 	StageRender  Stage = "render"
 	StageLive    Stage = "live"
 	StageCompare Stage = "compare"
@@ -81,6 +83,9 @@ func (t *turn) wakeIn(d time.Duration) {
 
 // operation is what a person or a program asked for: a new one, or one that is being tried again.
 func (t *turn) operation() *v1alpha1.Operation { return t.app.Operation }
+
+// noted is what was found before anything was compared, and who signed it.
+func (in *inputs) noted() notes { return append(slices.Clone(in.notices), in.trust.Notes()...) }
 
 // notes are conditions that a turn reports.
 type notes []v1alpha1.ApplicationCondition

@@ -103,6 +103,36 @@ func (m *Mirror) Ref(ref string) (ID, error) {
 	return h.id, err
 }
 
+// TagOf returns the id of the annotated tag that a fetched reference (full name) points to; false where it points to a commit.
+func (m *Mirror) TagOf(ref string) (ID, bool) {
+	if CheckRef(ref) != nil || !m.exists() {
+		return ID{}, false
+	}
+	h, err := m.reader.info(localRef(ref))
+	return h.id, err == nil && h.kind == kindTag
+}
+
+// Raw returns the content of a commit or an annotated tag as Git stores it, so that its signature can be verified.
+func (m *Mirror) Raw(id ID) ([]byte, error) {
+	if !m.exists() {
+		return nil, fmt.Errorf("read object %s: %w", id, ErrMissing)
+	}
+	h, data, err := m.reader.contents(id.String(), maxCommit)
+	if err != nil {
+		return nil, fmt.Errorf("read object %s: %w", id, err)
+	}
+	if h.kind != kindTag && h.kind != kindCommit {
+		return nil, fmt.Errorf("read object %s: it is a %s", id, h.kind)
+	}
+	return data, nil
+}
+
+// Kinds of objects that can be signed.
+const (
+	kindTag    = "tag"
+	kindCommit = "commit"
+)
+
 // Expand turns an abbreviated commit id into the full one, among the commits in the mirror. It fails with ErrMissing
 // or ErrAmbiguous.
 func (m *Mirror) Expand(short string) (ID, error) {

@@ -13,6 +13,7 @@ import (
 type Refs struct {
 	Default string            // the reference that HEAD names, such as refs/heads/main; "" where HEAD names none
 	IDs     map[string]string // annotated tags are followed to what they tag
+	Tags    map[string]string // the ids of annotated tags themselves
 }
 
 // Resolved is a revision that was found: the reference it came from ("" for a bare commit id) and the commit.
@@ -54,7 +55,7 @@ func (m *Mirror) LsRemote(ctx context.Context, patterns ...string) (Refs, error)
 }
 
 func parseRefs(out []byte) Refs {
-	r := Refs{IDs: map[string]string{}}
+	r := Refs{IDs: map[string]string{}, Tags: map[string]string{}}
 	for line := range strings.Lines(string(out)) {
 		id, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		if !ok {
@@ -66,7 +67,11 @@ func parseRefs(out []byte) Refs {
 			}
 			continue
 		}
-		name = strings.TrimSuffix(name, "^{}") // the line of the tagged commit follows that of the tag
+		if tag, peeled := strings.CutSuffix(name, "^{}"); peeled { // the line of the tagged commit follows that of the tag
+			if name = tag; CheckRef(name) == nil && r.IDs[name] != "" {
+				r.Tags[name] = r.IDs[name]
+			}
+		}
 		if name == "HEAD" || CheckRef(name) == nil {
 			r.IDs[name] = id
 		}
@@ -137,6 +142,32 @@ func (r Refs) highest(constraint, tagPrefix string) string {
 		}
 	}
 	return ref
+}
+
+// TagsTo returns the annotated tags (full names) that a revision can mean and that lead to a commit: one of that name, or all in
+// a range of versions.
+func (r Refs) TagsTo(revision, tagPrefix, commit string) []string {
+	var out []string
+	within, err := semver.NewConstraint(revision)
+	ranged := err == nil && Range(revision)
+	for ref := range r.Tags {
+		name, ok := strings.CutPrefix(ref, "refs/tags/")
+		if !ok || r.IDs[ref] != commit {
+			continue
+		}
+		if ranged {
+			v, err := semver.NewVersion(strings.TrimPrefix(name, tagPrefix))
+			if ok = err == nil && strings.HasPrefix(name, tagPrefix) && within.Check(v); ok {
+				out = append(out, ref)
+			}
+			continue
+		}
+		if revision == name || revision == ref || "refs/"+revision == ref {
+			out = append(out, ref)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // hint names references that look like what was asked for.

@@ -31,8 +31,8 @@ type Rules struct {
 
 	deletions string // deletion budget, as it is written
 
-	unkept []string // promises of the project that this version cannot keep
-	faults []error
+	integrity integrity // what it asks of signatures
+	faults    []error
 }
 
 // rule is a pattern that permits, or denies.
@@ -48,10 +48,13 @@ func New(p *v1alpha1.AppProject, inherited ...*v1alpha1.AppProject) (*Rules, err
 	r := &Rules{
 		name: p.Name, deletions: p.Annotations[v1alpha1.AnnotationDeletionBudget],
 		scopedOnly: spec.PermitOnlyProjectScopedClusters, allNamespaced: spec.NamespaceResourceWhitelist == nil,
-		unkept: unkept(&spec), faults: faults(p),
+		faults: faults(p),
 	}
 	b := newBudget()
 	err := r.compile(b, &spec)
+	if err == nil {
+		r.integrity, err = newIntegrity(b, &p.Spec, p.Annotations[v1alpha1.AnnotationSourceIntegrity])
+	}
 	for _, from := range append([]*v1alpha1.AppProject{p}, inherited...) {
 		if err == nil {
 			err = r.compileWindows(b, from)
@@ -136,32 +139,6 @@ func unnamed(list []v1alpha1.GroupKind) []v1alpha1.ClusterResourceRule {
 	}
 	return out
 }
-
-// unkept names the promises that nothing keeps yet: they must not be broken in silence.
-func unkept(spec *v1alpha1.AppProjectSpec) []string {
-	var out []string
-	if len(spec.SignatureKeys) > 0 {
-		out = append(out, "spec.signatureKeys")
-	}
-	if spec.SourceIntegrity != nil {
-		out = append(out, "spec.sourceIntegrity")
-	}
-	return out
-}
-
-// Keepable returns an error when the project promises what this version cannot keep: that commits are signed. Nothing
-// may be synced then.
-func (r *Rules) Keepable() error {
-	if len(r.unkept) == 0 {
-		return nil
-	}
-	return fmt.Errorf("project %q has %s, which this version does not act on: nothing is synced, "+
-		"so that nothing happens that the project forbids; "+
-		"remove it, or use another project", r.name, strings.Join(r.unkept, ", "))
-}
-
-// Ignored names the fields of the project that nothing acts on and that forbid nothing.
-func (r *Rules) Ignored() []string { return nil }
 
 // DeletionBudget returns what the project says of how much one sync may delete; "" when it says nothing.
 func (r *Rules) DeletionBudget() string {

@@ -45,6 +45,9 @@ func faults(p *v1alpha1.AppProject) []error {
 		_, err := newAccount(newBudget(), a)
 		add(fmt.Sprintf("spec.destinationServiceAccounts[%d]", i), err)
 	}
+	for _, err := range checkIntegrity(&p.Spec) {
+		add("signatures", err)
+	}
 	roles := map[string]bool{}
 	for _, role := range p.Spec.Roles {
 		where := fmt.Sprintf("role %.80q", role.Name)

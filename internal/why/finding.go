@@ -83,7 +83,7 @@ func (t *teller) failing() {
 func (t *teller) order() {
 	rank := func(r Reason) int {
 		switch r.Code {
-		case NotFound, Deleting, Skipped, Unseen, Denied, CannotFetch, CannotRender, CannotCompare, HeldByGuard, HeldByWindow, Held,
+		case NotFound, Deleting, Skipped, Unseen, Denied, CannotFetch, Unverified, CannotRender, CannotCompare, HeldByGuard, HeldByWindow, Held,
 			WaitingForConfirm, Terminating:
 			return 0
 		}

@@ -285,6 +285,7 @@ func (t *teller) warnings() {
 	told := []v1alpha1.ConditionType{
 		v1alpha1.ConditionDeletionError, v1alpha1.ConditionInvalidSpecError, v1alpha1.ConditionComparisonError, v1alpha1.ConditionSyncError,
 		v1alpha1.ConditionHeld, v1alpha1.ConditionPinned, v1alpha1.ConditionDriftAllowed,
+		v1alpha1.ConditionVerified,
 	}
 	for _, c := range t.app.Status.Conditions {
 		if c.Type == v1alpha1.ConditionSharedResourceWarning &&

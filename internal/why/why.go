@@ -73,6 +73,7 @@ const (
 	Unseen            Code = "Unseen"            // no agent has looked at it
 	Denied            Code = "Denied"            // by the project, or the specification is wrong
 	CannotFetch       Code = "CannotFetch"       // the repository
+	Unverified        Code = "Unverified"        // its signatures
 	CannotRender      Code = "CannotRender"      // what is in it
 	CannotCompare     Code = "CannotCompare"     // with the destination cluster
 	Terminating       Code = "Terminating"       //
@@ -289,6 +290,11 @@ func (t *teller) broken() {
 	for _, c := range t.conditions(v1alpha1.ConditionComparisonError) {
 		r := Reason{Why: c.Message, Since: timeOf(c.LastTransitionTime), Actions: actions(api.WhyRefresh)}
 		switch {
+		case v1alpha1.Unverified(c.Message):
+			r.Actions = nil
+			r.Code, r.What = Unverified, "the signature of its source is not verified, so nothing of it is synced and nothing is deleted"
+			r.Next = fmt.Sprintf("sign with a key that project %q allows, and push; or have the project or the keys of the agent changed: "+
+				"`slipway gpg list`, `kubectl -n %s edit appproject %s`", t.app.Spec.ProjectName(), t.Namespace, safe(t.app.Spec.ProjectName()))
 		case t.namesRepository(c.Message):
 			r.Code, r.What = CannotFetch, "its source cannot be fetched"
 			r.Next = "correct spec.source (repoURL, targetRevision), or the credentials of the repository; then " + t.command("refresh")
@@ -335,9 +341,13 @@ func (t *teller) done() {
 		since = op.FinishedAt.Time
 	}
 	at := shown(revisions(t.app.Status.Sync.Revision, t.app.Status.Sync.Revisions))
+	signed := ""
+	for _, c := range t.conditions(v1alpha1.ConditionVerified) {
+		signed = "; " + c.Message
+	}
 	t.add("", Reason{
 		Code: Done, What: "nothing to do", Why: "the cluster is as Git wanted it when the agent compared them last" + at +
-			", and what is there is healthy", Since: since,
+			", and what is there is healthy" + signed, Since: since,
 		Next: "push a commit to change it",
 	})
 }

@@ -140,6 +140,7 @@ func questions() []question {
 		{name: "project denies", parts: []string{condition("InvalidSpecError", `project "shop" does not permit repository "https://git.example.com/web.git"`)}, code: Denied},
 		{name: "project is wrong", wrong: errors.New(`project "shop" does not exist in namespace argocd`), code: Denied},
 		{name: "cannot fetch", parts: []string{condition("ComparisonError", "https://git.example.com/web.git: repository not found: check the address")}, code: CannotFetch},
+		{name: "unverified", parts: []string{condition("ComparisonError", "GIT/GPG: Failed verifying revision 1f2e3d4c5b6a79881f2e3d4c5b6a79881f2e3d4c by 'Ann <ann@example.org>': unsigned (key_id=); sign it with a key that the project allows, and push")}, code: Unverified},
 		{name: "cannot render", parts: []string{condition("ComparisonError", "app/web.yaml:7: mapping values are not allowed: correct the file")}, code: CannotRender},
 		{name: "cannot compare", parts: []string{condition("ComparisonError", "destination cluster: connection refused")}, code: CannotCompare},
 		{name: "cluster is not known", parts: []string{condition("ComparisonError", "destination cluster: no cluster is called \"edge\": add its Secret")}, code: CannotCompare},

@@ -51,9 +51,13 @@ test("a test of a connection says what does not work", async ({ page }) => {
   await expect(form.getByRole("status")).toContainText("The agent can use this repository");
 });
 
-test("a signing key can be added only where something uses it", async ({ page }) => {
+test("a signing key that is none is refused", async ({ page }) => {
   await page.goto("/keys?add=gpg-keys");
-  await expect(page.getByRole("dialog")).toContainText("No agent uses signing keys");
+  const form = page.getByRole("dialog");
+  await form.getByLabel("Key id").fill("4AEE18F83AFDEB23");
+  await form.getByLabel("Public key").fill("-----BEGIN PGP PRIVATE KEY BLOCK-----");
+  await form.getByRole("button", { name: "Add signing key" }).click();
+  await expect(form).toContainText("it is a private one");
   await page.goto("/clusters?add=clusters");
   await expect(page.getByRole("dialog").getByLabel("Address of the API server")).toBeVisible();
   await expect(page.getByRole("dialog").getByLabel("Namespaces")).toBeVisible();

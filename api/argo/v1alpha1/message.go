@@ -1,5 +1,7 @@
 package v1alpha1
 
+import "strings"
+
 // How messages of conditions begin or what they hold, where an advice depends on it.
 const (
 	// MessageDestination begins a message about the destination cluster itself: how it is found, reached or read.
@@ -8,3 +10,17 @@ const (
 	MessageUnknownKind     = "the cluster does not know kind "
 	MessageUnservedVersion = "the cluster serves "
 )
+
+// Unverified reports whether a message is about a source whose signature was not verified. Those begin with the check that failed,
+// as those of Argo CD do.
+func Unverified(message string) bool {
+	check, _, ok := strings.Cut(message, ": Failed verifying ")
+	if !ok {
+		return false
+	}
+	switch check {
+	case "GIT/GPG", "GIT/SSH", "URL":
+		return true
+	}
+	return false
+}

@@ -11,6 +11,9 @@ const (
 	AnnotationDriftAllowed = "slipway.io/drift-allowed"
 	// AnnotationDeletionBudget on an Application or AppProject bounds what one sync may delete without a person's word.
 	AnnotationDeletionBudget = "slipway.io/deletion-budget"
+	// AnnotationSourceIntegrity of an AppProject says which SSH signers may sign the commits of which repositories, in the form
+	// of spec.sourceIntegrity.
+	AnnotationSourceIntegrity = "slipway.io/source-integrity"
 	// AnnotationDeletionConfirmed holds the digest of the deletions that a person has confirmed.
 	AnnotationDeletionConfirmed = "slipway.io/deletion-confirmed"
 	// AnnotationDeletedBy names the author of the deletion of an Application: a Deletion as JSON.
@@ -141,6 +144,8 @@ const (
 	ConditionHeld ConditionType = "Held"
 	// ConditionPinned says that an Application stays at an earlier deployment, by whom and why.
 	ConditionPinned ConditionType = "Pinned"
+	// ConditionVerified says who signed the revisions of an Application whose project asks for signatures.
+	ConditionVerified ConditionType = "SourceVerified"
 	// ConditionDriftAllowed names objects whose drift is allowed, with the end of that time.
 	ConditionDriftAllowed ConditionType = "DriftAllowed"
 	// ConditionProject says what is wrong with an Application's project, where that does not stop the Application.

@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/integrity"
 	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/redact"
 	"github.com/slipway-gitops/slipway/internal/strict"
@@ -126,9 +128,19 @@ func GPGKeys(data map[string]string, version string) map[string][]byte {
 	out := map[string][]byte{}
 	for id, text := range data {
 		sum := sha256.Sum256([]byte(text))
-		put(out, id, agentapi.Setting{Version: version, Fields: map[string]string{
-			"keyID": legible.Cut(id, maxField), "digest": fmt.Sprintf("sha256:%x", sum),
-		}})
+		fields := map[string]string{"keyID": legible.Cut(id, maxField), "digest": fmt.Sprintf("sha256:%x", sum)}
+		if key, err := integrity.ReadKey(text, time.Now()); err == nil {
+			fields["owner"], fields["fingerprint"], fields["subType"] = legible.Cut(key.Owner, maxField), key.Fingerprint, key.Algorithm
+			if !key.Expires.IsZero() {
+				fields["notAfter"] = key.Expires.Format(time.RFC3339)
+			}
+			if key.Revoked {
+				fields["revoked"] = "true"
+			}
+		} else {
+			fields["unusable"] = legible.Cut(err.Error(), maxField)
+		}
+		put(out, id, agentapi.Setting{Version: version, Fields: fields})
 	}
 	return out
 }

@@ -55,7 +55,7 @@ type compiled struct {
 	rules *project.Rules
 	err   error
 
-	budget string // for deletions, an annotation
+	budget, signers string // annotations: for deletions, and for signatures
 }
 
 var _ engine.Projects = (*Projects)(nil)
@@ -103,7 +103,8 @@ func (p *Projects) compile(wanted func(called string) bool) []string {
 		next := p.compileOne(called, one)
 		old, known := p.known[called]
 		// an empty whitelist is not an absent one
-		if known && old.err == nil && next.err == nil && reflect.DeepEqual(old.from, next.from) && old.budget == next.budget {
+		if known && old.err == nil && next.err == nil && reflect.DeepEqual(old.from, next.from) && old.budget == next.budget &&
+			old.signers == next.signers {
 			continue // its status or metadata changed: equal rules stay the same ones
 		}
 		p.known[called] = next
@@ -122,6 +123,7 @@ func (p *Projects) compileOne(called string, one decoded) compiled {
 	}
 	out := compiled{
 		from: []v1alpha1.AppProjectSpec{one.project.Spec}, budget: one.project.Annotations[v1alpha1.AnnotationDeletionBudget],
+		signers: one.project.Annotations[v1alpha1.AnnotationSourceIntegrity],
 	}
 	var inherited []*v1alpha1.AppProject
 	for _, g := range p.globals {

@@ -35,6 +35,7 @@ const (
 	ConfigKnownHosts  = "argocd-ssh-known-hosts-cm"
 	ConfigCertificate = "argocd-tls-certs-cm"
 	ConfigGPGKeys     = "argocd-gpg-keys-cm"
+	ConfigSigners     = "slipway-allowed-signers"
 )
 
 // Settings is what Secrets and ConfigMaps in the agent's namespace say. Values of Secrets stay in here: they leave
@@ -141,6 +142,7 @@ func (s *Settings) Watch(ctx context.Context, g *errgroup.Group, config *rest.Co
 		{resource: "configmaps", fields: "metadata.name=" + ConfigKnownHosts},
 		{resource: "configmaps", fields: "metadata.name=" + ConfigCertificate},
 		{resource: "configmaps", fields: "metadata.name=" + ConfigGPGKeys},
+		{resource: "configmaps", fields: "metadata.name=" + ConfigSigners},
 		{resource: "configmaps", fields: "metadata.name=" + link.ConfigPolicy},
 	} {
 		f.settings, f.ready, f.names = s, make(chan struct{}), map[string]bool{}

@@ -2,15 +2,14 @@ package setting
 
 import (
 	"context"
-	"crypto/sha1"
 	"encoding/base64"
 	"encoding/binary"
-	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,6 +21,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/integrity"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -333,90 +333,8 @@ func withoutHost(text, name string) string {
 	return out.String()
 }
 
-// keyID reads the id of an armoured public key: the last 16 digits of its fingerprint.
+// keyID reads the id of an armored public key.
 func keyID(text string) (string, error) {
-	const begin, end = "-----BEGIN PGP PUBLIC KEY BLOCK-----", "-----END PGP PUBLIC KEY BLOCK-----"
-	_, rest, ok := strings.Cut(text, begin)
-	body, after, closed := strings.Cut(rest, end)
-	switch {
-	case strings.Contains(text, "PRIVATE KEY"):
-		return "", errors.New("it is a private one")
-	case !ok || !closed:
-		return "", errors.New("it is not armoured")
-	case strings.Contains(after, begin):
-		return "", errors.New("it is several; give them one by one")
-	}
-	var encoded strings.Builder
-	headers := true
-	for line := range strings.Lines(strings.TrimLeft(body, "\r\n")) {
-		line = strings.TrimSpace(line)
-		switch {
-		case headers && strings.Contains(line, ": "):
-			continue
-		case strings.HasPrefix(line, "="):
-			continue // a checksum
-		}
-		headers = false
-		encoded.WriteString(line)
-	}
-	raw, err := base64.StdEncoding.DecodeString(encoded.String())
-	if err != nil {
-		return "", errors.New("its armour is damaged")
-	}
-	packet, err := firstPacket(raw)
-	if err != nil {
-		return "", err
-	}
-	if packet[0] != 4 {
-		return "", fmt.Errorf("its format has version %d, and only 4 is known", packet[0])
-	}
-	h := sha1.New() //nolint:gosec // the id of a key is made of it
-	_, _ = h.Write([]byte{0x99})
-	_, _ = h.Write(binary.BigEndian.AppendUint16(nil, uint16(len(packet))))
-	_, _ = h.Write(packet)
-	return strings.ToUpper(hex.EncodeToString(h.Sum(nil)[12:])), nil
-}
-
-// firstPacket returns the body of a key's first packet, which is the public key itself.
-func firstPacket(raw []byte) ([]byte, error) {
-	broken := errors.New("it is cut off")
-	if len(raw) < 3 || raw[0]&0x80 == 0 {
-		return nil, broken
-	}
-	tag, size, at := int(raw[0]>>2&0xf), 0, 0
-	if raw[0]&0x40 != 0 { // the new form of a head
-		tag = int(raw[0] & 0x3f)
-		switch first := int(raw[1]); {
-		case first < 192:
-			size, at = first, 2
-		case first < 224:
-			size, at = (first-192)<<8+int(raw[2])+192, 3
-		case first == 255 && len(raw) >= 6:
-			size, at = int(binary.BigEndian.Uint32(raw[2:])), 6
-		default:
-			return nil, broken
-		}
-	} else {
-		switch raw[0] & 3 {
-		case 0:
-			size, at = int(raw[1]), 2
-		case 1:
-			size, at = int(binary.BigEndian.Uint16(raw[1:])), 3
-		case 2:
-			if len(raw) < 5 {
-				return nil, broken
-			}
-			size, at = int(binary.BigEndian.Uint32(raw[1:])), 5
-		default:
-			return nil, broken
-		}
-	}
-	const publicKey, largest = 6, 1 << 16
-	if tag != publicKey {
-		return nil, errors.New("it does not begin with a public key")
-	}
-	if size < 6 || size >= largest || len(raw)-at < size {
-		return nil, broken
-	}
-	return raw[at : at+size], nil
+	key, err := integrity.ReadKey(text, time.Now())
+	return key.ID, err
 }

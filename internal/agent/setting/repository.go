@@ -39,9 +39,6 @@ const (
 // RulesFor returns the rules of a project, where Applications of a namespace may be of it; home is that of the agent.
 func RulesFor(projects engine.Projects, home, called, namespace string) (*project.Rules, error) {
 	rules, err := projects.Rules(called)
-	if err == nil {
-		err = rules.Keepable()
-	}
 	if err == nil && namespace != "" {
 		err = rules.PermitsNamespace(namespace, home)
 	}

@@ -262,9 +262,6 @@ func (p *preview) try(ctx context.Context, want map[string]any, d declared) erro
 func (p *preview) checkProject() {
 	app := p.app
 	rules, err := p.v.Engine.Projects.Rules(app.Spec.ProjectName())
-	if err == nil {
-		err = rules.Keepable()
-	}
 	if err != nil {
 		p.problem("spec.project", api.ProblemError, "%v", err)
 		return

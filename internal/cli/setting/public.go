@@ -37,15 +37,22 @@ func newCertCmd(common *connect.Common) *cobra.Command {
 func newGPGCmd(common *connect.Common) *cobra.Command {
 	k := &kind{
 		setting: agentapi.SettingGPGKey, use: "gpg", called: "GnuPG key", example: "4AEE18F83AFDEB23", of: (*client.Client).GPGKeys,
-		header: []string{"KEY", "OWNER", "FINGERPRINT"},
+		header: []string{"KEY", "OWNER", "TYPE", "EXPIRES", "FINGERPRINT"},
 		row: func(s agentapi.Setting) []string {
-			return []string{s.Fields["keyID"], s.Fields["owner"], s.Fields["fingerprint"]}
+			until := s.Fields["notAfter"]
+			switch {
+			case s.Fields["unusable"] != "":
+				until = "unusable: " + s.Fields["unusable"]
+			case s.Fields["revoked"] != "":
+				until = "revoked"
+			}
+			return []string{s.Fields["keyID"], s.Fields["owner"], s.Fields["subType"], until, s.Fields["fingerprint"]}
 		},
 	}
 	cmd := &cobra.Command{
-		Use: "gpg", Short: "Public keys that an Argo CD checks signatures of commits with",
-		Long: "Public keys that an Argo CD checks signatures of commits with. An agent with Slipway's own engine checks none yet, and takes\n" +
-			"no keys.",
+		Use: "gpg", Short: "Public keys that agents verify signatures of commits and tags with",
+		Long: "Public keys that agents verify signatures of commits and tags with, where an AppProject asks for them. A key counts for the\n" +
+			"projects that name its id.",
 		Example: "  gpg --armor --export 4AEE18F83AFDEB23 | slipway gpg add 4AEE18F83AFDEB23 --file -\n  slipway gpg list",
 	}
 	cmd.AddCommand(k.list(common), k.get(common),

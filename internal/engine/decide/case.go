@@ -112,6 +112,8 @@ const (
 	GateWindow   = "window"
 	GatePin      = "pin"
 	GateApproval = "approval"
+	// GateSignature asks who signed what is deployed.
+	GateSignature = "signature"
 )
 
 // What a Verdict says.

@@ -58,20 +58,33 @@ func (e *ForbiddenError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *ForbiddenError) Unwrap() error { return e.Err }
 
+// UnverifiedError says that the project asks for a signature of a need that it does not have.
+type UnverifiedError struct{ Err error }
+
+// Error prints the cause.
+func (e *UnverifiedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *UnverifiedError) Unwrap() error { return e.Err }
+
 // Order is what one turn asks for. What it resolves once stays for the turn.
 type Order struct {
 	Needs   Needs // nil: nothing is fetched
 	Find    func(ctx context.Context, req render.Request, scope string) ([]need.Need, error)
 	App     *v1alpha1.Application
 	Permits func(address, chart string) error // whether the project permits them, as those of a source
-	Since   time.Time
-	Sealed  bool // nothing is decrypted
+	// Verify returns who signed what a need was resolved to; "" where the project does not ask. It has the address that the need is
+	// fetched from.
+	Verify func(ctx context.Context, n need.Need, resolved string) (signer string, err error)
+	Since  time.Time
+	Sealed bool // nothing is decrypted
 	// Had is what an earlier turn needed; where Held, an operation has begun with it and goes on with it.
 	Had  Record
 	Held bool
 
 	resolved map[string]Needed // by key
 	trees    map[string]source.Tree
+	signers  map[string]string // by key
 }
 
 // Gather fetches what requests for sources need, until nothing is missing, and puts it into them. scope gives the scope of each.
@@ -81,7 +94,7 @@ func (o *Order) Gather(ctx context.Context, requests []render.Request, scope fun
 	}
 	for i := range requests {
 		if err := o.gather(ctx, &requests[i], scope(i)); err != nil {
-			if len(requests) > 1 {
+			if unverified := (*UnverifiedError)(nil); len(requests) > 1 && !errors.As(err, &unverified) {
 				err = fmt.Errorf("source %d of %d: %w", i+1, len(requests), err)
 			}
 			return err
@@ -103,7 +116,11 @@ func (o *Order) gather(ctx context.Context, req *render.Request, scope string) e
 		trees := make(map[string]source.Tree, len(req.Needs)+len(missing))
 		maps.Copy(trees, req.Needs)
 		for _, n := range missing {
-			if trees[n.Key()], err = o.fetch(ctx, n); err != nil {
+			trees[n.Key()], err = o.fetch(ctx, n)
+			if unverified := (*UnverifiedError)(nil); errors.As(err, &unverified) {
+				return fmt.Errorf("%w (%s)", err, n.By) // which check failed comes first
+			}
+			if err != nil {
 				return fmt.Errorf("%s: %w", n.By, err)
 			}
 		}
@@ -131,15 +148,23 @@ func (o *Order) fetch(ctx context.Context, n need.Need) (source.Tree, error) {
 		return nil, &ForbiddenError{err}
 	}
 	if o.resolved == nil {
-		o.resolved, o.trees = map[string]Needed{}, map[string]source.Tree{}
+		o.resolved, o.trees, o.signers = map[string]Needed{}, map[string]source.Tree{}, map[string]string{}
 	}
 	o.resolved[key] = Needed{Need: n}
+	asked := from
 	if had := o.Had.needed[key]; o.Held && had.Resolved != "" && n.Kind != need.File {
 		from.Revision = had.Resolved
 	}
 	fetched, err := o.Needs.FetchNeed(ctx, o.App.Spec.ProjectName(), from, o.Since)
 	if err != nil {
 		return nil, err
+	}
+	if o.Verify != nil {
+		signer, err := o.Verify(ctx, asked, fetched.Tree.Revision())
+		if err != nil {
+			return nil, &UnverifiedError{err}
+		}
+		o.signers[key] = signer
 	}
 	o.trees[key], _ = source.Seal(fetched.Tree, fetched.Scope, o.Sealed)
 	o.resolved[key] = Needed{Need: n, Resolved: fetched.Tree.Revision()}
@@ -153,6 +178,20 @@ func (o *Order) List() []Needed {
 	}
 	out := slices.Collect(maps.Values(o.resolved))
 	slices.SortFunc(out, func(a, b Needed) int { return strings.Compare(a.Key(), b.Key()) })
+	return out
+}
+
+// Signers says who signed what requests need, as far as the project asks; each once, in a fixed order.
+func (o *Order) Signers(requests []render.Request) []string {
+	var out []string
+	for _, q := range requests {
+		for key := range q.Needs {
+			if signer := o.signers[key]; signer != "" && !slices.Contains(out, signer) {
+				out = append(out, signer)
+			}
+		}
+	}
+	slices.Sort(out)
 	return out
 }
 

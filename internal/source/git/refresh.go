@@ -141,7 +141,7 @@ func (r *Repo) ensure(ctx context.Context, res git.Resolved) (git.Resolved, erro
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if res.Ref != "" {
-		res.Commit = r.have[res.Ref] // it may have moved on between listing and fetching
+		res.Commit = r.have[res.Ref].commit // it may have moved on between listing and fetching
 	}
 	return res, nil
 }
@@ -158,8 +158,8 @@ func (r *Repo) moved(also string) []string {
 			return true
 		}
 		// After a restart the mirror has more than is known here.
-		if id, err := r.mirror.Ref(ref); err == nil && id.String() == want {
-			r.have[ref] = want
+		if now := mirrored(r.mirror, ref); now == (held{want, r.refs.Tags[ref]}) {
+			r.have[ref] = now
 			return true
 		}
 		return false
@@ -177,23 +177,26 @@ func (r *Repo) fetch(ctx context.Context, refs []string) error {
 	if r.record(ctx, err); err != nil {
 		return err
 	}
-	ids := make(map[string]string, len(refs))
+	got := make(map[string]held, len(refs))
 	for _, ref := range refs {
-		id, err := r.mirror.Ref(ref)
-		if err != nil {
+		if _, err := r.mirror.Ref(ref); err != nil {
 			return err
 		}
-		ids[ref] = id.String()
+		got[ref] = mirrored(r.mirror, ref)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for ref, id := range ids {
+	for ref, now := range got {
 		r.has(ref, "") // forgets what was fetched into a mirror that is gone
-		r.have[ref], r.fetched[ref] = id, began
+		r.have[ref], r.fetched[ref] = now, began
 		if r.refs.IDs == nil {
-			r.refs.IDs = map[string]string{}
+			r.refs.IDs, r.refs.Tags = map[string]string{}, map[string]string{}
 		}
-		r.refs.IDs[ref] = id
+		if r.refs.IDs[ref] = now.commit; now.tag != "" {
+			r.refs.Tags[ref] = now.tag
+		} else {
+			delete(r.refs.Tags, ref)
+		}
 	}
 	return nil
 }
@@ -245,7 +248,7 @@ func (r *Repo) changed() map[Revision]string {
 		} else if res, err := r.refs.Resolve(rev.Name, rev.TagPrefix); err != nil {
 			state = "!" + err.Error()
 		} else {
-			state = res.Commit
+			state = stateOf(r.refs, res)
 		}
 		if r.told[rev] != state {
 			out[rev] = state

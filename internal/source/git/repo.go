@@ -33,11 +33,11 @@ type Repo struct {
 	refs    git.Refs
 	listed  time.Time            // when the last good listing began
 	headed  time.Time            // when the last good listing with HEAD began
-	have    map[string]string    // reference -> commit in the mirror
+	have    map[string]held      // reference -> what it is in the mirror
 	fetched map[string]time.Time // reference -> when its last good fetch began
 	epoch   uint64               // of the mirror that have is about
 	follows map[Revision]int
-	told    map[Revision]string // what the followers know: a commit, or "!" and an error
+	told    map[Revision]string // what the followers know: a commit with its tag, or "!" and an error
 	missing map[string]missed
 	tries   pace.Tries // to reach the remote
 	next    time.Time  // when to look again
@@ -55,7 +55,7 @@ type missed struct {
 func newRepo(p *Pool, m *git.Mirror) *Repo {
 	return &Repo{
 		pool: p, mirror: m, memo: newMemo(), turn: make(chan struct{}, 1),
-		have: map[string]string{}, fetched: map[string]time.Time{}, follows: map[Revision]int{}, told: map[Revision]string{},
+		have: map[string]held{}, fetched: map[string]time.Time{}, follows: map[Revision]int{}, told: map[Revision]string{},
 		missing: map[string]missed{}, opened: map[string]opened{},
 	}
 }
@@ -135,7 +135,7 @@ func (r *Repo) Resolve(ctx context.Context, rev Revision, since time.Time) (git.
 	}
 	r.mu.Lock()
 	if _, ok := r.told[rev]; !ok && r.follows[rev] > 0 {
-		r.told[rev] = res.Commit
+		r.told[rev] = stateOf(r.refs, res)
 	}
 	r.mu.Unlock()
 	// What was learned for one asker concerns every follower of something that moved.
@@ -163,7 +163,7 @@ func (r *Repo) known(rev Revision, now time.Time) (git.Resolved, bool) {
 		return git.Resolved{}, false
 	}
 	if _, ok := r.told[rev]; !ok && r.follows[rev] > 0 {
-		r.told[rev] = res.Commit
+		r.told[rev] = stateOf(r.refs, res)
 	}
 	return res, true
 }
@@ -174,7 +174,7 @@ func (r *Repo) has(ref, commit string) bool {
 		r.epoch = e
 		clear(r.have)
 	}
-	return r.have[ref] == commit
+	return r.have[ref] == held{commit, r.refs.Tags[ref]}
 }
 
 func looksAbbreviated(s string) bool {
@@ -268,7 +268,7 @@ func (r *Repo) Prefetch(ctx context.Context, commit, dir string) error {
 func (r *Repo) Refs() (git.Refs, time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return git.Refs{Default: r.refs.Default, IDs: maps.Clone(r.refs.IDs)}, r.listed
+	return git.Refs{Default: r.refs.Default, IDs: maps.Clone(r.refs.IDs), Tags: maps.Clone(r.refs.Tags)}, r.listed
 }
 
 // Tip returns the commit that a revision stands for at the remote, and when that was looked at; a zero time for a commit id. It

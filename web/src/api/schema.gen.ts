@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 3151002b2f98f9015bfd82d5939e83eb232977f2c52eac0b9f47986899ce916e
+// sha256 of it: 62bb693068bc22a7e18efa8e524a92824313fcf77e3a024d472eede2bcf6cce2
 
 export interface paths {
 	"/api/v1/access/can": {

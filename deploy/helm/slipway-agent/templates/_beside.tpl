@@ -26,6 +26,7 @@ rules:
       - argocd-tls-certs-cm
       - slipway-agent-journal
       - slipway-agent-policy
+      - slipway-allowed-signers
     verbs: [get, list, watch]
   - apiGroups: [""]
     resources: [configmaps]

@@ -56,6 +56,7 @@ const tones: Record<string, Tone> = {
     "AgentAway",
     "Denied",
     "CannotFetch",
+    "Unverified",
     "CannotRender",
     "CannotCompare",
     "Failed",

@@ -11,7 +11,7 @@ import { sealFields, trusts } from "@/lib/seal";
 import { useSession } from "@/lib/session";
 import { Button } from "@/ui/button";
 import { Checkbox, Field, focusWrong, Input, Select } from "@/ui/field";
-import { Empty, ErrorNote, Loaded, NoneYet, NoPermission } from "@/ui/states";
+import { ErrorNote, Loaded, NoneYet, NoPermission } from "@/ui/states";
 import { toast } from "@/ui/toast";
 import { placeOf } from "./items";
 import { divide, type Kind, nameOf, type SettingItem, settingOf, shownFields, wrong } from "./setting";
@@ -35,14 +35,7 @@ export function SettingForm({ kind, item, onDone }: { kind: Kind; item?: Setting
   return (
     <Loaded query={all}>
       {(list) => {
-        const usable = list.filter((a) => a.sealKey && (!kind.beside || isBeside(a)));
-        if (usable.length === 0 && kind.beside && list.some((a) => a.sealKey)) {
-          return (
-            <Empty title={`No agent uses ${kind.plural}`}>
-              Only an agent beside an Argo CD does. Slipway's own engine checks no signatures of commits yet.
-            </Empty>
-          );
-        }
+        const usable = list.filter((a) => a.sealKey);
         return usable.length === 0 ? (
           <NoneYet
             many="connected agents"

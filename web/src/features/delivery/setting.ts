@@ -50,8 +50,6 @@ export interface Kind {
   title: string;
   // idle are fields that Slipway's own engine makes nothing of.
   idle?: string[];
-  // beside: only an Argo CD beside the agent uses settings of this kind
-  beside?: true;
 }
 
 // auth is a choice of the form, not a field of the setting.
@@ -292,7 +290,6 @@ export const keys: Kind = {
   plural: "signing keys",
   permission: "gpgkey",
   tests: false,
-  beside: true,
   title: "keyID",
   fields: [
     { name: "keyID", label: "Key id", required: true, fixed: true, hint: "16 hexadecimal digits" },

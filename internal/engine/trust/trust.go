@@ -1,0 +1,187 @@
+// Package trust asks for the signatures of the revisions of an Application, as far as its project asks for them, before anything
+// of them is rendered. A revision that is not verified is not deployed, and nothing is deleted because of it.
+package trust
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
+	"github.com/slipway-gitops/slipway/internal/engine/render/need"
+	"github.com/slipway-gitops/slipway/internal/legible"
+	"github.com/slipway-gitops/slipway/internal/project"
+	"github.com/slipway-gitops/slipway/internal/redact"
+)
+
+// Judge judges revisions by their signatures.
+type Judge interface {
+	// Judge returns the signer of a revision, in words. The error says why it must not be deployed, and what to do.
+	Judge(ctx context.Context, claim Claim) (signer string, err error)
+}
+
+// Claim is a revision of a source whose project asks for signatures.
+type Claim struct {
+	Project  string
+	Source   v1alpha1.ApplicationSource
+	Revision string            // full id of the commit
+	Names    []Name            // by which the source, its specification or its history leads to the commit
+	Policy   project.Integrity // what the project asks for
+}
+
+// Name is a revision as a source names it: a branch, a tag, a range of versions.
+type Name struct{ Revision, TagPrefix string }
+
+// ErrPolicy is in errors that the project has to be corrected for.
+var ErrPolicy = errors.New("the project's policies for signatures cannot be kept")
+
+// ErrLocal is why manifests that an operation contains are refused, in the words of Argo CD with their capital letter.
+var ErrLocal = errors.New("Cannot use local manifests when source integrity is enforced: " +
+	"its project asks for signed sources, and the manifests of the operation have no signature; commit and sign them, and sync the commit")
+
+// maxSigner bounds what is shown of a signer, in bytes.
+const maxSigner = 500
+
+// Check asks about one Application, and keeps the answers.
+type Check struct {
+	Judge Judge // nil: what asks for signatures is refused
+	Rules *project.Rules
+	App   *v1alpha1.Application
+
+	sources, needs []string // who signed them
+}
+
+// Verify asks for the signatures of the revisions that are deployed.
+func (c *Check) Verify(ctx context.Context, sources []v1alpha1.ApplicationSource, revisions []string) error {
+	var err error
+	c.sources, err = c.Signers(ctx, sources, revisions)
+	return err
+}
+
+// Needed keeps who signed what the sources need, as Need said.
+func (c *Check) Needed(signers []string) { c.needs = signers }
+
+// signed says who signed what is deployed.
+func (c *Check) signed() string {
+	if c == nil {
+		return ""
+	}
+	return strings.Join(append(slices.Clone(c.sources), c.needs...), "; ")
+}
+
+// Signers says who signed the revisions of sources; nothing where the project asks for no signature.
+func (c *Check) Signers(ctx context.Context, sources []v1alpha1.ApplicationSource, revisions []string) ([]string, error) {
+	var out []string
+	for i, src := range sources {
+		said, err := c.one(ctx, src, revisions[i])
+		if err != nil {
+			if len(sources) > 1 {
+				err = fmt.Errorf("%w (source %d of %d)", err, i+1, len(sources))
+			}
+			return nil, err
+		}
+		if said != "" && !slices.Contains(out, said) {
+			out = append(out, said)
+		}
+	}
+	if op := c.App.Operation; len(out) > 0 && op != nil && op.Sync != nil && len(op.Sync.Manifests) > 0 {
+		return nil, ErrLocal
+	}
+	return out, nil
+}
+
+// Need says who signed what a source needs from elsewhere; "" where the project does not ask. A file by URL has no signature.
+func (c *Check) Need(ctx context.Context, n need.Need, resolved string) (string, error) {
+	if n.Kind != need.File {
+		return c.one(ctx, n.Source(), resolved)
+	}
+	policy, err := c.Rules.Integrity(v1alpha1.ApplicationSource{RepoURL: n.URL})
+	if err != nil {
+		return "", policyError{err}
+	}
+	if policy.Asks() {
+		return "", fmt.Errorf("URL: Failed verifying %s: a file by URL has no signature, and project %q asks for one; "+
+			"copy the file into a repository whose commits are signed, or have the project exclude its address with \"!\"",
+			redact.Addresses(n.URL), c.App.Spec.ProjectName())
+	}
+	return "", nil
+}
+
+// one says who signed a revision of a source; "" where the project does not ask.
+func (c *Check) one(ctx context.Context, src v1alpha1.ApplicationSource, revision string) (string, error) {
+	policy, err := c.Rules.Integrity(src)
+	if err != nil {
+		return "", policyError{err}
+	}
+	if !policy.Asks() {
+		return "", nil
+	}
+	signer, err := c.signer(ctx, Claim{
+		Project: c.App.Spec.ProjectName(), Source: src, Revision: revision, Names: c.names(src, revision), Policy: policy,
+	})
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s is signed by %s", decide.Short([]string{revision}), legible.Line(signer, maxSigner)), nil
+}
+
+func (c *Check) signer(ctx context.Context, claim Claim) (string, error) {
+	if c.Judge == nil {
+		return "", policyError{errors.New("the project asks for signed sources, and this engine verifies none: use another project")}
+	}
+	return c.Judge.Judge(ctx, claim)
+}
+
+// names are the revisions that may have led to a commit: an operation that goes on and a rollback name the commit alone, and
+// it may be the tag that is signed.
+func (c *Check) names(src v1alpha1.ApplicationSource, commit string) []Name {
+	var out []Name
+	add := func(list ...v1alpha1.ApplicationSource) {
+		for _, s := range list {
+			name := Name{s.TargetRevision, s.TagPrefix}
+			if s.RepoURL == src.RepoURL && s.TargetRevision != "" && !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+		}
+	}
+	add(src)
+	add(c.App.Spec.EffectiveSources()...)
+	for _, h := range c.App.Status.History {
+		if h.Revision == commit {
+			add(h.Source)
+		}
+		for i, r := range h.Revisions {
+			if r == commit && i < len(h.Sources) {
+				add(h.Sources[i])
+			}
+		}
+	}
+	return out
+}
+
+// Notes are the conditions of an Application whose sources were verified.
+func (c *Check) Notes() []v1alpha1.ApplicationCondition {
+	signed := c.signed()
+	if signed == "" {
+		return nil
+	}
+	return []v1alpha1.ApplicationCondition{{Type: v1alpha1.ConditionVerified, Message: signed}}
+}
+
+// Verdicts say for the ledger who signed what an operation deployed.
+func (c *Check) Verdicts() []decide.Verdict {
+	signed := c.signed()
+	if signed == "" {
+		return nil
+	}
+	return []decide.Verdict{{Gate: decide.GateSignature, Outcome: decide.Allowed, Message: signed}}
+}
+
+// policyError is an error of the project itself.
+type policyError struct{ error }
+
+// Is reports whether the error is ErrPolicy.
+func (e policyError) Is(target error) bool { return target == ErrPolicy }

@@ -1,0 +1,272 @@
+package project
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/redact"
+	"github.com/slipway-gitops/slipway/internal/strict"
+)
+
+// Integrity is what a project asks of the signatures of a repository. A signature counts if Keys or Signers names its maker.
+type Integrity struct {
+	Mode    v1alpha1.GPGMode
+	Keys    []string // ids or fingerprints of OpenPGP keys
+	Signers []string // principals of SSH signers; "*" for all that the agent trusts
+}
+
+// Asks reports whether the project asks for signatures at all.
+func (i Integrity) Asks() bool { return i.Mode != "" && i.Mode != v1alpha1.GPGModeNone }
+
+// Bounds of the policies of a project.
+const (
+	maxPolicies    = 200
+	maxPolicyBytes = 64 << 10 // of the annotation
+	maxNamed       = 1000     // keys or signers of a policy
+)
+
+// integrity are the compiled policies of a project.
+type integrity struct {
+	gpg, ssh []integrityPolicy
+	every    *Integrity // of spec.signatureKeys: for what no policy of gpg matches
+}
+
+type integrityPolicy struct {
+	repos []rule
+	Integrity
+}
+
+// sshIntegrity is the annotation for SSH signers. It has the form of spec.sourceIntegrity, whose definition in Argo CD drops
+// fields that it does not know.
+type sshIntegrity struct {
+	Git struct {
+		Policies []struct {
+			Repos []v1alpha1.SourceIntegrityGitRepo `json:"repos"`
+			SSH   *struct {
+				Mode    v1alpha1.GPGMode `json:"mode"`
+				Signers []string         `json:"signers"`
+			} `json:"ssh"`
+		} `json:"policies"`
+	} `json:"git"`
+}
+
+// newIntegrity compiles what a project asks of signatures. What cannot be read is an error as a whole: a policy must not get lost.
+func newIntegrity(b *budget, spec *v1alpha1.AppProjectSpec, annotation string) (integrity, error) {
+	var out integrity
+	if len(spec.SignatureKeys) > 0 {
+		out.every = &Integrity{Mode: v1alpha1.GPGModeHead}
+		for _, k := range spec.SignatureKeys {
+			out.every.Keys = append(out.every.Keys, k.KeyID)
+		}
+	}
+	if s := spec.SourceIntegrity; s != nil && s.Git != nil {
+		for i, p := range s.Git.Policies {
+			where := fmt.Sprintf("spec.sourceIntegrity.git.policies[%d]", i)
+			if p.GPG == nil {
+				return out, fmt.Errorf("%s has no gpg: add it, with mode none where nothing is to be verified", where)
+			}
+			compiled, err := newIntegrityPolicy(b, where, p.Repos, Integrity{Mode: p.GPG.Mode, Keys: p.GPG.Keys})
+			if err != nil {
+				return out, err
+			}
+			out.gpg = append(out.gpg, compiled)
+		}
+	}
+	var err error
+	out.ssh, err = sshPolicies(b, annotation)
+	if err == nil && len(out.gpg)+len(out.ssh) > maxPolicies {
+		err = fmt.Errorf("the project has more than %d policies for signatures: join them", maxPolicies)
+	}
+	return out, err
+}
+
+func sshPolicies(b *budget, annotation string) ([]integrityPolicy, error) {
+	if annotation == "" {
+		return nil, nil
+	}
+	const name = "annotation " + v1alpha1.AnnotationSourceIntegrity
+	if len(annotation) > maxPolicyBytes {
+		return nil, fmt.Errorf("%s has more than %d KiB: shorten it", name, maxPolicyBytes>>10)
+	}
+	var in sshIntegrity
+	raw, err := yaml.YAMLToJSONStrict([]byte(annotation))
+	if err == nil {
+		err = strict.Decode(raw, &in)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read: write git.policies, each with repos and ssh (mode, signers), as YAML: %w", name, err)
+	}
+	var out []integrityPolicy
+	for i, p := range in.Git.Policies {
+		where := fmt.Sprintf("%s: git.policies[%d]", name, i)
+		if p.SSH == nil {
+			return nil, fmt.Errorf("%s has no ssh: add it, with mode and signers", where)
+		}
+		compiled, err := newIntegrityPolicy(b, where, p.Repos, Integrity{Mode: p.SSH.Mode, Signers: p.SSH.Signers})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, compiled)
+	}
+	return out, nil
+}
+
+func newIntegrityPolicy(b *budget, where string, repos []v1alpha1.SourceIntegrityGitRepo, asks Integrity) (integrityPolicy, error) {
+	out := integrityPolicy{Integrity: asks}
+	switch asks.Mode {
+	case v1alpha1.GPGModeNone, v1alpha1.GPGModeHead, v1alpha1.GPGModeStrict:
+	default:
+		return out, fmt.Errorf("%s: mode %.40q is not known: write none, head or strict", where, asks.Mode)
+	}
+	if len(asks.Keys)+len(asks.Signers) > maxNamed {
+		return out, fmt.Errorf("%s names more than %d keys: divide it", where, maxNamed)
+	}
+	for _, r := range repos {
+		text, deny := strings.CutPrefix(r.URL, "!")
+		g, err := b.compile(normalize(text), false)
+		if err != nil {
+			return out, fmt.Errorf("%s.repos: %w", where, err)
+		}
+		out.repos = append(out.repos, rule{g, deny})
+	}
+	return out, nil
+}
+
+// matches reports whether the policy is for a repository, of which all spellings are given: one of them is enough to be
+// verified, and to be left out all must be.
+func (p integrityPolicy) matches(spellings []string) bool {
+	included := false
+	for _, r := range p.repos {
+		matching := 0
+		for _, s := range spellings {
+			if r.match(s) {
+				matching++
+			}
+		}
+		if r.deny && matching == len(spellings) {
+			return false
+		}
+		included = included || !r.deny && matching > 0
+	}
+	return included
+}
+
+// Integrity returns what the project asks of the signatures of a source. Sources that are not in Git have none that this is
+// about.
+func (r *Rules) Integrity(src v1alpha1.ApplicationSource) (Integrity, error) {
+	if src.Chart != "" || strings.HasPrefix(src.RepoURL, "oci://") {
+		return Integrity{}, nil
+	}
+	i := r.integrity
+	if i.every == nil && len(i.gpg) == 0 && len(i.ssh) == 0 {
+		return Integrity{}, nil
+	}
+	spellings, err := r.spellings(src.RepoURL)
+	if err != nil {
+		return Integrity{}, err
+	}
+	gpg, err := r.onePolicy(i.gpg, spellings, src.RepoURL)
+	if err != nil {
+		return Integrity{}, err
+	}
+	ssh, err := r.onePolicy(i.ssh, spellings, src.RepoURL)
+	switch {
+	case err != nil:
+		return Integrity{}, err
+	case gpg == nil:
+		gpg = i.every
+	}
+	var out Integrity
+	for _, one := range []*Integrity{gpg, ssh} {
+		if one == nil || !one.Asks() {
+			continue
+		}
+		if out.Mode != v1alpha1.GPGModeStrict {
+			out.Mode = one.Mode
+		}
+		out.Keys, out.Signers = append(out.Keys, one.Keys...), append(out.Signers, one.Signers...)
+	}
+	return out, nil
+}
+
+// onePolicy finds the policy of a repository; nil for none. Several are an error, as in Argo CD: none of them is the one.
+func (r *Rules) onePolicy(list []integrityPolicy, spellings []string, repoURL string) (*Integrity, error) {
+	var found []*Integrity
+	for i := range list {
+		if list[i].matches(spellings) {
+			found = append(found, &list[i].Integrity)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, nil
+	case 1:
+		return found[0], nil
+	}
+	return nil, fmt.Errorf("project %q: multiple (%d) git source integrity policies found for repo URL: %s; "+
+		"have one of them exclude it, with \"!\"", r.name, len(found), redact.Addresses(repoURL))
+}
+
+// spellings are the ways to write the address of a repository.
+func (r *Rules) spellings(repoURL string) ([]string, error) {
+	if len(repoURL) > maxValue {
+		return nil, r.denied("a repository address of %d bytes: at most %d are read; correct repoURL", len(repoURL), maxValue)
+	}
+	plain := normalize(repoURL)
+	out := []string{plain}
+	if decoded, err := url.PathUnescape(plain); err == nil && decoded != plain {
+		out = append(out, normalize(decoded))
+	}
+	if ambiguous(out) {
+		return nil, r.denied("repository %s, since it asks for signatures and the address has \"..\", \"?\", \"#\", \"\\\" or blanks in it; "+
+			"write the address without", redact.Addresses(repoURL))
+	}
+	for _, s := range slices.Clone(out) {
+		if a := anonymous(s); !slices.Contains(out, a) {
+			out = append(out, a)
+		}
+	}
+	return out, nil
+}
+
+// checkIntegrity finds what in policies for signatures can never hold.
+func checkIntegrity(spec *v1alpha1.AppProjectSpec) []error {
+	var out []error
+	if len(spec.SignatureKeys) > 0 && spec.SourceIntegrity != nil {
+		out = append(out, errors.New("spec.signatureKeys is deprecated, and applies only to repositories that "+
+			"spec.sourceIntegrity does not name: move its keys there"))
+	}
+	check := func(where, id string) {
+		if !validKeyID(id) {
+			out = append(out, fmt.Errorf("%s: %.80q names no key: write the 16 hexadecimal digits of its id, or its fingerprint", where, id))
+		}
+	}
+	for i, k := range spec.SignatureKeys {
+		check(fmt.Sprintf("spec.signatureKeys[%d]", i), k.KeyID)
+	}
+	if spec.SourceIntegrity != nil && spec.SourceIntegrity.Git != nil {
+		for i, p := range spec.SourceIntegrity.Git.Policies {
+			if p.GPG == nil {
+				continue
+			}
+			for _, k := range p.GPG.Keys {
+				check(fmt.Sprintf("spec.sourceIntegrity.git.policies[%d].gpg.keys", i), k)
+			}
+		}
+	}
+	return out
+}
+
+// validKeyID reports whether a text can name an OpenPGP key. Ids of 8 digits name many.
+func validKeyID(id string) bool {
+	id = strings.TrimPrefix(strings.ToUpper(strings.ReplaceAll(id, " ", "")), "0X")
+	_, err := hex.DecodeString(id)
+	return err == nil && (len(id) == 16 || len(id) == 40 || len(id) == 64)
+}
