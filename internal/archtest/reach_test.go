@@ -108,8 +108,8 @@ func rooms() map[string][]string {
 
 		"internal/cli": {
 			api, source + "/...", "internal/git", "internal/gitserve", "dev/demo",
-			object, diff, plan, health, "internal/engine/render/...", "internal/engine/action", "internal/engine/mark", "internal/engine/prepare", "internal/project",
-			"internal/operate", "internal/inspect", "internal/cause", "internal/clue", "internal/why", "internal/seal", "internal/sops", "internal/podlog", "internal/inlet", "internal/clock", chained, redact,
+			object, diff, plan, health, "internal/engine/render/...", "internal/engine/supply", "internal/engine/action", "internal/engine/mark", "internal/engine/prepare", "internal/project",
+			"internal/outward", "internal/operate", "internal/inspect", "internal/cause", "internal/clue", "internal/why", "internal/seal", "internal/sops", "internal/podlog", "internal/inlet", "internal/clock", chained, redact,
 		},
 		"internal/testenv":  {api, "internal/gitserve"},
 		"internal/archtest": nil,

@@ -14,9 +14,14 @@ import (
 
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/engine/render/worker"
+	"github.com/slipway-gitops/slipway/internal/sandbox"
 )
 
 func TestMain(m *testing.M) {
+	if sandbox.IsLauncher(os.Args) { // and to confine plugins
+		sandbox.Launch(os.Args)
+		os.Exit(1)
+	}
 	if worker.IsChild(os.Args) { // the command runs this executable again to render
 		if worker.Main(os.Args, os.Stdin, os.Stdout) != nil {
 			os.Exit(1)

@@ -29,6 +29,7 @@ func cmdRegistry(ts *testscript.TestScript, neg bool, args []string) {
 		s.registry = testenv.OCI(s.t)
 	}
 	ts.Setenv("REGISTRY", "oci://"+s.registry.Host())
+	ts.Setenv("REGISTRY_HOST", s.registry.Host())
 }
 
 // cmdArtifact pushes an artifact, whose digest is in $DIGEST then: artifact REPOSITORY TAG DIR.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -85,6 +86,7 @@ func TestStories(t *testing.T) {
 			"commit":      cmdCommit,
 			"condition":   cmdCondition,
 			"database":    cmdDatabase,
+			"fill":        cmdFill,
 			"gitrepo":     cmdGitRepo,
 			"gitserver":   cmdGitServer,
 			"hosts":       cmdHosts,
@@ -173,6 +175,14 @@ func newCluster(t testing.TB) *cluster {
 	cached := memory.NewMemCacheClient(asker)
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(cached)
 	return &cluster{client: client, mapper: mapper}
+}
+
+// cmdFill replaces ${NAME} in files of the story, for programs that read them: fill FILE...
+func cmdFill(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, !neg && len(args) > 0, "fill FILE...")
+	for _, name := range args {
+		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(expand(ts, ts.ReadFile(name))), 0o600))
+	}
 }
 
 // expand replaces ${NAME} by the variables of the story, and leaves every other use of $ alone.

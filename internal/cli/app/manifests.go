@@ -144,6 +144,12 @@ func desired(
 			return nil, err
 		}
 		defer local.Close()
+		remote, err := desire.Surroundings()
+		if err != nil {
+			return nil, err
+		}
+		defer remote.Close()
+		local.Elsewhere = remote
 		fetch = local
 	} else {
 		remote, err := desire.OpenRemote(ctx, cluster)
@@ -157,7 +163,7 @@ func desired(
 	if err != nil {
 		return nil, err
 	}
-	objects, err := desire.Render(ctx, app, fetch, revision, capabilities)
+	objects, err := desire.Render(ctx, app, fetch, desire.Options{Revision: revision, Cluster: capabilities})
 	if err != nil {
 		return nil, fmt.Errorf("render %s: %w", app.Name, err)
 	}

@@ -205,7 +205,13 @@ func (f *requestFlags) localManifests(ctx context.Context, app *v1alpha1.Applica
 		return nil, err
 	}
 	defer local.Close()
-	objects, err := desire.Render(ctx, app, local, "", capabilities)
+	remote, err := desire.Surroundings()
+	if err != nil {
+		return nil, err
+	}
+	defer remote.Close()
+	local.Elsewhere = remote
+	objects, err := desire.Render(ctx, app, local, desire.Options{Cluster: capabilities})
 	if err != nil {
 		return nil, fmt.Errorf("render %s: %w", app.Name, err)
 	}

@@ -24,6 +24,17 @@ type credentials struct {
 	prefixes   []prefix                  // longest first
 	knownHosts []byte                    // of SSH servers
 	roots      map[string]string         // PEM bundle by host
+	ways       []way                     // to Helm repositories, registries and web servers
+	names      map[string]string         // address of a Helm repository by its name
+}
+
+func newCredentials() credentials {
+	return credentials{exact: map[string]git.Credential{}, names: map[string]string{}}
+}
+
+// sort puts the longest prefix first.
+func (c *credentials) sort() {
+	slices.SortFunc(c.prefixes, func(a, b prefix) int { return len(b.url) - len(a.url) })
 }
 
 type prefix struct {
@@ -67,7 +78,7 @@ func normal(url string) string {
 }
 
 func readCredentials(ctx context.Context, cluster *connect.Cluster) (credentials, error) {
-	out := credentials{exact: map[string]git.Credential{}}
+	out := newCredentials()
 	secrets := cluster.Dynamic.Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace(cluster.Apps.Namespace())
 	list, err := secrets.List(ctx, metav1.ListOptions{LabelSelector: fmt.Sprintf("%s in (%s,%s)",
 		v1alpha1.LabelSecretType, v1alpha1.SecretTypeRepository, v1alpha1.SecretTypeRepoCreds)})
@@ -76,18 +87,9 @@ func readCredentials(ctx context.Context, cluster *connect.Cluster) (credentials
 	}
 	for i := range list.Items {
 		s := &list.Items[i]
-		get := field(s)
-		url := normal(strings.TrimSpace(string(get("url"))))
-		if url == "" {
-			continue
-		}
-		if s.GetLabels()[v1alpha1.LabelSecretType] == v1alpha1.SecretTypeRepoCreds {
-			out.prefixes = append(out.prefixes, prefix{url, credential(get)})
-		} else {
-			out.exact[url] = credential(get)
-		}
+		out.add(s.GetLabels()[v1alpha1.LabelSecretType], field(s))
 	}
-	slices.SortFunc(out.prefixes, func(a, b prefix) int { return len(b.url) - len(a.url) })
+	out.sort()
 	hosts, err := readConfigMap(ctx, cluster, "argocd-ssh-known-hosts-cm")
 	if err != nil {
 		return out, err

@@ -3,6 +3,7 @@ package offline
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/manifest"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
+	"github.com/slipway-gitops/slipway/internal/outward"
 )
 
 type renderOptions struct {
@@ -20,6 +22,11 @@ type renderOptions struct {
 	name        string
 	repos       []string
 	keys        []string // files with private keys
+	plugins     string   // directory with declarations
+	offline     bool     // nothing is fetched
+	credentials string   // file with repository Secrets
+	docker      string   // config.json of Docker
+	outbound    outward.Flags
 	kubeVersion string
 	apiVersions []string
 }
@@ -27,12 +34,15 @@ type renderOptions struct {
 func newRenderCmd(common *connect.Common) *cobra.Command {
 	o := renderOptions{Common: common}
 	cmd := &cobra.Command{
-		Use:   "render --app FILE --repo DIR",
-		Short: "Print what an application wants, from files alone",
-		Long: "Render the sources of an Application from local directories and print the objects as YAML documents, or as one\n" +
-			"JSON list with -o json. It fetches nothing and reads no cluster. Secrets are printed as they are.",
+		Use:   "render --app FILE [--repo DIR]",
+		Short: "Print what an application wants, without a cluster",
+		Long: "Render the sources of an Application and print the objects as YAML documents, or as one JSON list with -o json.\n" +
+			"It takes sources from the directories of --repo, and fetches others, and charts, remote bases and value files that they\n" +
+			"need. --offline fetches nothing. No credential is used but those of --credentials and --docker-config. It reads no\n" +
+			"cluster. Secrets are printed as they are.",
 		Example: "  slipway render --app app.yaml --repo .\n" +
-			"  slipway render --app app.yaml --repo . --repo https://charts.example.com=unpacked/blog -o json",
+			"  slipway render --app app.yaml --repo . --repo https://charts.example.com=unpacked/blog -o json\n" +
+			"  slipway render --app app.yaml --credentials repositories.yaml --docker-config ~/.docker/config.json",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return renderRun(cmd.Context(), o) },
 	}
@@ -42,14 +52,20 @@ func newRenderCmd(common *connect.Common) *cobra.Command {
 	flags.StringArrayVar(&o.repos, "repo", nil, "`[URL=]DIR`: files of all sources, or of those of one repository; repeat for several")
 	flags.StringArrayVar(&o.keys, "sops-key", nil,
 		"`file` with private keys for files that SOPS has encrypted, NAME.agekey or NAME.asc; repeat for several")
+	flags.BoolVar(&o.offline, "offline", false, "fetch nothing: what --repo does not name is an error")
+	flags.StringVar(&o.credentials, "credentials", os.Getenv(desire.CredentialsVariable),
+		"`file` with repository Secrets, as the agent reads them, for what is fetched (default $"+desire.CredentialsVariable+")")
+	flags.StringVar(&o.docker, "docker-config", "", "config.json of Docker, a `file` with credentials for registries")
+	flags.StringVar(&o.plugins, "plugins", "", "`directory` with declarations (plugin.yaml) of config management plugins to run, confined")
+	o.outbound.Register(flags)
 	flags.StringVar(&o.kubeVersion, "kube-version", "v1.36.0", "Kubernetes `version` that charts see")
 	flags.StringSliceVar(&o.apiVersions, "api-versions", nil, "API `versions` that charts see, as group/version or group/version/Kind")
 	return cmd
 }
 
 func renderRun(ctx context.Context, o renderOptions) error {
-	if o.app == "" || len(o.repos) == 0 {
-		return iostream.Usagef("give the Application with --app and its repository with --repo")
+	if o.app == "" {
+		return iostream.Usagef("give the Application with --app")
 	}
 	app, err := readApplication(o)
 	if err != nil {
@@ -63,7 +79,21 @@ func renderRun(ctx context.Context, o renderOptions) error {
 	if err := local.DecryptWith(o.keys); err != nil {
 		return err
 	}
-	objects, err := desire.Render(ctx, app, local, "", render.Capabilities{KubeVersion: o.kubeVersion, APIVersions: o.apiVersions})
+	if !o.offline {
+		policy, err := o.outbound.Policy()
+		if err != nil {
+			return iostream.Usagef("%s", err)
+		}
+		remote, err := desire.Elsewhere{Credentials: o.credentials, Docker: o.docker, Policy: policy}.Open()
+		if err != nil {
+			return err
+		}
+		defer remote.Close()
+		local.Elsewhere = remote
+	}
+	objects, err := desire.Render(ctx, app, local, desire.Options{
+		Cluster: render.Capabilities{KubeVersion: o.kubeVersion, APIVersions: o.apiVersions}, Plugins: o.plugins,
+	})
 	if err != nil {
 		return fmt.Errorf("render %s: %w", app.Name, err)
 	}
