@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -134,8 +135,17 @@ func push(t *testing.T, s *server, repository, tag, mediaType string, content []
 	if err := from.Push(t.Context(), layer, bytes.NewReader(content)); err != nil {
 		t.Fatal(err)
 	}
-	manifest, err := oras.PackManifest(t.Context(), from, oras.PackManifestVersion1_1, "application/vnd.slipway.test",
-		oras.PackManifestOptions{Layers: []v1.Descriptor{layer}, ManifestAnnotations: annotations})
+	options := oras.PackManifestOptions{Layers: []v1.Descriptor{layer}, ManifestAnnotations: annotations}
+	if mediaType == chart { // Helm takes a chart with a configuration of its own kind only
+		about := []byte(fmt.Sprintf(`{"name":%q,"version":%q}`, path.Base(repository), tag))
+		options.ConfigDescriptor = &v1.Descriptor{
+			MediaType: "application/vnd.cncf.helm.config.v1+json", Digest: digest.FromBytes(about), Size: int64(len(about)),
+		}
+		if err := from.Push(t.Context(), *options.ConfigDescriptor, bytes.NewReader(about)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	manifest, err := oras.PackManifest(t.Context(), from, oras.PackManifestVersion1_1, "application/vnd.slipway.test", options)
 	if err != nil {
 		t.Fatal(err)
 	}

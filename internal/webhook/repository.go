@@ -69,7 +69,7 @@ type remote struct{ scheme, user, host, port, path string }
 
 func parseRemote(raw string) (remote, error) {
 	raw = strings.TrimSpace(raw)
-	if _, err := ParseRepository(raw); err != nil {
+	if _, err := ParseRepository(raw); err != nil && !atRoot(raw) {
 		return remote{}, err
 	}
 	if !strings.Contains(raw, "://") {
@@ -94,6 +94,12 @@ func parseRemote(raw string) (remote, error) {
 		r.user = u.User.Username()
 	}
 	return r, nil
+}
+
+// atRoot reports whether a URL is that of a web server itself. No repository of Git is there, but repositories of charts are.
+func atRoot(raw string) bool {
+	u, err := url.Parse(raw)
+	return err == nil && len(raw) <= maxURL && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && strings.Trim(u.Path, "/") == ""
 }
 
 func parseURL(scheme, rest string) (Repository, error) {

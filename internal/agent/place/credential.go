@@ -70,6 +70,9 @@ func (s *Settings) pick(project, url string) (Secret, string) {
 	}
 	template, from := s.template(project, url)
 	if rank == 0 {
+		if base, of := s.base(project, url); len(trimOCI(base.Get("url"))) > len(trimOCI(template.Get("url"))) {
+			return base, of
+		}
 		return template, from
 	}
 	return inherit(best, name, template, from)
@@ -86,6 +89,27 @@ func (s *Settings) template(project, url string) (best Secret, name string) {
 			continue
 		}
 		n := 2 * len(trimOCI(prefix)) // a registry is named with its scheme or without
+		if owner != "" {
+			n++
+		}
+		if n > length || n == length && called < name {
+			best, name, length = sec, called, n
+		}
+	}
+	return best, name
+}
+
+// base finds the registry that an address of a registry is below: the longest, of those the project's own. A chart may name a
+// dependency so, whose repository has no Secret of its own. Callers hold the lock.
+func (s *Settings) base(project, url string) (best Secret, name string) {
+	length := -1
+	for called, sec := range s.secrets {
+		at, owner := sec.Get("url"), sec.Get("project")
+		if sec.kind != v1alpha1.SecretTypeRepository || owner != "" && owner != project ||
+			!isOCI(at) && sec.Get(fieldOCI) != "true" || !belowRegistry(url, at) {
+			continue
+		}
+		n := 2 * len(trimOCI(at))
 		if owner != "" {
 			n++
 		}

@@ -16,12 +16,15 @@ const (
 	helm4Version = "v4.2.1"  // Argo CD 3.5
 )
 
-// edition is one major version of Helm. Its two libraries differ in which values a template sees (Helm 4 removes nulls of a
-// chart's defaults, Helm 3 keeps them), in how they read value files, in .Chart and in the order of objects, so each renders
-// with its own.
+// edition is one major version of Helm. Its two libraries differ in which values a template sees (Helm 4 removes nulls of a chart's
+// defaults, Helm 3 keeps them), in how they read value files, in .Chart, in how they split what a template gave, and in the order of
+// objects, so each renders with its own.
 type edition interface {
 	// parseValues reads a value file of a user.
 	parseValues(raw []byte) (map[string]any, error)
+	// split takes what a template gave apart. Helm 4 keeps white space at the end of the last document, which counts where a block of
+	// text ends there.
+	split(text string) []string
 	// load makes a chart, with the dependencies in charts/, of its files.
 	load(files []*archive.BufferedFile) (loaded, error)
 	// installOrder lists kinds in the order in which objects come.

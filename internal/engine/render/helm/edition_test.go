@@ -1,6 +1,7 @@
 package helm_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -8,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/source"
@@ -73,7 +74,7 @@ data:
   values: {{ $v | toJson | quote }}
 `
 				got := shownData(t, tree(t, files), v1alpha1.HelmSource{Version: version, Values: tc.user})
-				if d := cmp.Diff(want, got["values"]); d != "" {
+				if d := gocmp.Diff(want, got["values"]); d != "" {
 					t.Errorf("values (-want +got):\n%s", d)
 				}
 			})
@@ -95,7 +96,7 @@ data:
 		"v3": {"version": "v3.19.4", "four": "false"},
 		"v4": {"version": "v4.2.1", "four": "true"},
 	} {
-		if d := cmp.Diff(want, shownData(t, tr, v1alpha1.HelmSource{Version: version})); d != "" {
+		if d := gocmp.Diff(want, shownData(t, tr, v1alpha1.HelmSource{Version: version})); d != "" {
 			t.Errorf("version %q (-want +got):\n%s", version, d)
 		}
 	}
@@ -118,36 +119,43 @@ func TestValueFilesAreReadAsTheirHelmReadsThem(t *testing.T) {
 			if tc.file != "" {
 				h.ValueFiles = []string{tc.file}
 			}
-			if d := cmp.Diff(want, shownData(t, tr, h)["values"]); d != "" {
+			if d := gocmp.Diff(want, shownData(t, tr, h)["values"]); d != "" {
 				t.Errorf("%q with %s (-want +got):\n%s", tc.file, version, d)
 			}
 		}
 	}
 }
 
-// Helm prints a line break behind each document; kubectl and Argo CD read it so.
+// Helm prints a line break behind each document; kubectl and Argo CD read it so. Helm 4 keeps what the last document of a template has
+// of its own as well, unless it is the last of all that are no hooks.
 func TestBlockOfTextAtTheEndOfATemplateKeepsItsLineBreak(t *testing.T) {
 	t.Parallel()
 	const head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shown}\ndata:\n"
 	other := "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n"
-	for template, want := range map[string]string{
-		head + "  k: |\n    hello":                            "hello\n",
-		head + "  k: |\n    hello\n":                          "hello\n",
-		head + "  k: |\n    hello\n\n\n":                      "hello\n",
-		head + "  k: |\n    hello\n" + other:                  "hello\n",
-		head + "  k: |\n    hello\n\n" + other:                "hello\n",
-		head + "  k: |-\n    hello":                           "hello",
-		head + "  k: |+\n    hello\n\n":                       "hello\n",
-		head + "  k: |+\n    hello\n\n" + other:               "hello\n",
-		head + "  k: |\n{{ \"hello\" | indent 4 }}":           "hello\n",
-		other + "---\n" + head + "  k: >\n    hello\n    you": "hello you\n",
+	for template, want := range map[string]struct{ v3, v4 string }{
+		head + "  k: |\n    hello":                            {v3: "hello\n"},
+		head + "  k: |\n    hello\n":                          {v3: "hello\n"},
+		head + "  k: |\n    hello\n\n\n":                      {v3: "hello\n"},
+		head + "  k: |\n    hello\n" + other:                  {v3: "hello\n"},
+		head + "  k: |\n    hello\n\n" + other:                {v3: "hello\n"},
+		head + "  k: |-\n    hello":                           {v3: "hello"},
+		head + "  k: |-\n    hello\n      \n    \n":           {v3: "hello", v4: "hello\n  "},
+		head + "  k: |+\n    hello\n\n":                       {v3: "hello\n", v4: "hello\n\n\n"},
+		head + "  k: |+\n    hello\n\n" + other:               {v3: "hello\n"},
+		head + "  k: |\n{{ \"hello\" | indent 4 }}":           {v3: "hello\n"},
+		other + "---\n" + head + "  k: >\n    hello\n    you": {v3: "hello you\n"},
 	} {
 		for _, version := range []string{"v3", "v4"} {
 			t.Run(fmt.Sprintf("%s %q", version, strings.TrimPrefix(template, head)), func(t *testing.T) {
 				t.Parallel()
-				got := shownData(t, tree(t, chartFiles(map[string]string{"chart/templates/cm.yaml": template})), v1alpha1.HelmSource{Version: version})
-				if got["k"] != want {
-					t.Errorf("got %q, want %q", got["k"], want)
+				files, helm := map[string]string{"chart/templates/cm.yaml": template}, v1alpha1.HelmSource{Version: version}
+				if got := shownData(t, tree(t, chartFiles(files)), helm)["k"]; got != want.v3 {
+					t.Errorf("as the last object: %q, want %q", got, want.v3)
+				}
+				files["chart/templates/service.yaml"] = "apiVersion: v1\nkind: Service\nmetadata: {name: last}\n"
+				want := cmp.Or(map[string]string{"v4": want.v4}[version], want.v3)
+				if got := shownData(t, tree(t, chartFiles(files)), helm)["k"]; got != want {
+					t.Errorf("before another object: %q, want %q", got, want)
 				}
 			})
 		}

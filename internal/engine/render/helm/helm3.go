@@ -3,6 +3,7 @@ package helm
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
@@ -16,6 +17,15 @@ import (
 type helm3 struct{}
 
 func (helm3) installOrder() []string { return releaseutil.InstallOrder }
+
+func (helm3) split(text string) []string {
+	docs := releaseutil.SplitManifests(text)
+	out := make([]string, len(docs))
+	for i := range out {
+		out[i] = docs["manifest-"+strconv.Itoa(i)]
+	}
+	return out
+}
 
 func (helm3) parseValues(raw []byte) (map[string]any, error) {
 	return chartutil.ReadValues(raw)

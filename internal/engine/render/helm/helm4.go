@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
 
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/common/util"
@@ -19,6 +22,19 @@ import (
 type helm4 struct{}
 
 func (helm4) installOrder() []string { return releaseutil.InstallOrder }
+
+// split is that of Helm 4.2: the library's own is another one since 4.3.
+func (helm4) split(text string) (docs []string) {
+	for _, doc := range mark4.Split(text, -1) {
+		if doc = strings.TrimLeftFunc(doc, unicode.IsSpace); doc != "" {
+			docs = append(docs, doc)
+		}
+	}
+	return docs
+}
+
+// mark4 matches what stands between two documents, with the white space around it.
+var mark4 = regexp.MustCompile(`(?:^|\s*\n)---\s*`)
 
 func (helm4) parseValues(raw []byte) (map[string]any, error) {
 	return loader.LoadValues(bytes.NewReader(raw))

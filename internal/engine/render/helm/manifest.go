@@ -7,12 +7,11 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
-
-	"helm.sh/helm/v3/pkg/releaseutil"
+	"unicode"
 
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/engine/render"
 	"github.com/slipway-gitops/slipway/internal/engine/render/document"
 )
 
@@ -23,9 +22,10 @@ const hookAnnotation = "helm.sh/hook"
 
 // part is one rendered document with what its place depends on.
 type part struct {
-	rank    int // in Helm's install order
-	kind    string
-	objects manifests
+	file, text string // of the template, and what it gave
+	rank       int    // in Helm's install order
+	kind       string
+	objects    manifests
 }
 
 // collect turns rendered files into objects in the order of helm template: CRDs, objects by install order, hooks by
@@ -49,10 +49,8 @@ func (j *job) collect(c loaded, files map[string]string) (manifests, error) {
 		if total += int64(len(text)); total > j.req.Limits.Bytes {
 			return nil, fmt.Errorf("the templates gave more than %d bytes: %w; split the application", j.req.Limits.Bytes, document.ErrLimit)
 		}
-		// Helm 4.2.1, which Argo CD ships, splits as Helm 3 does: no document keeps line breaks at its end. Helm prints one behind each.
-		docs := releaseutil.SplitManifests(text)
-		for i := range len(docs) {
-			p, err := addPart(set, name, docs["manifest-"+strconv.Itoa(i)]+"\n")
+		for _, doc := range j.helm.split(text) {
+			p, err := addPart(set, name, doc)
 			if err != nil {
 				return nil, err
 			}
@@ -70,11 +68,29 @@ func (j *job) collect(c loaded, files map[string]string) (manifests, error) {
 		slices.SortStableFunc(parts, func(a, b part) int {
 			return cmp.Or(a.rank-b.rank, strings.Compare(a.kind, b.kind))
 		})
-		for _, p := range parts {
-			out = append(out, p.objects...)
-		}
+	}
+	if err := trimLast(plain, j.req.Limits); err != nil {
+		return nil, err
+	}
+	for _, p := range slices.Concat(plain, hooks) {
+		out = append(out, p.objects...)
 	}
 	return out, nil
+}
+
+// trimLast reads the last document without white space at its end: Helm prints what is no hook as one text, and trims that.
+func trimLast(parts []part, limits render.Limits) error {
+	if len(parts) == 0 {
+		return nil
+	}
+	last := &parts[len(parts)-1]
+	trimmed := strings.TrimRightFunc(last.text, unicode.IsSpace)
+	if trimmed == last.text {
+		return nil
+	}
+	p, err := addPart(document.NewSet(limits.Bytes, limits.Objects), last.file, trimmed)
+	last.objects = p.objects
+	return err
 }
 
 // addCRDs adds the files of crds/ of the chart and of its enabled dependencies.
@@ -90,17 +106,17 @@ func addCRDs(set *document.Set, c loaded) error {
 	return nil
 }
 
-// addPart decodes one document and returns what it added.
+// addPart decodes one document and returns what it added. Helm prints a line break behind each.
 func addPart(set *document.Set, file, text string) (part, error) {
 	before := len(set.Manifests())
-	docs, err := document.ReadYAML([]byte(text))
+	docs, err := document.ReadYAML([]byte(text + "\n"))
 	if err == nil {
 		err = set.AddDocuments(file, docs)
 	}
 	if err != nil {
 		return part{}, fmt.Errorf("read what template %s gave: %w", file, document.In("output", err))
 	}
-	p := part{objects: set.Manifests()[before:]}
+	p := part{file: file, text: text, objects: set.Manifests()[before:]}
 	if len(docs) > 0 {
 		p.kind = docs[0].Kind()
 	}
