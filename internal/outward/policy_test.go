@@ -172,3 +172,49 @@ func TestAProxyOfTheEnvironmentDoesNotLeadToMetadata(t *testing.T) {
 		t.Errorf("the proxy was asked for %s", reached)
 	}
 }
+
+// TestTheAddressOfTheProxyIsNoWayAroundThePolicy has others choose what the operator has set as proxy.
+func TestTheAddressOfTheProxyIsNoWayAroundThePolicy(t *testing.T) {
+	reached := false
+	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
+	t.Cleanup(proxy.Close)
+	at := proxy.Listener.Addr().String()
+	for _, name := range proxyVariables() {
+		t.Setenv(name, proxy.URL)
+	}
+	ask := func(p *Policy, address string) error {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := (&http.Client{Transport: p.Transport()}).Do(r)
+		if err == nil {
+			_ = answer.Body.Close()
+		}
+		return err
+	}
+	closed := &Policy{Private: true}
+	if err := ask(closed, proxy.URL); !errors.Is(err, ErrRefused) || reached {
+		t.Errorf("a request: %v, reached %t", err, reached)
+	}
+	conn, err := closed.Dial(t.Context(), "tcp", at)
+	if err == nil {
+		_ = conn.Close()
+	}
+	if !errors.Is(err, ErrRefused) {
+		t.Errorf("a connection: %v", err)
+	}
+	// A private network is open, and the proxy is in it: it is still not what others may choose.
+	private := &Policy{Private: true}
+	for _, name := range proxyVariables() {
+		t.Setenv(name, "http://10.255.255.1:3128")
+	}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://10.255.255.1:3128/", nil)
+	t.Setenv("NO_PROXY", "10.0.0.0/8")
+	if to, err := private.Proxy(r); to == nil && !errors.Is(err, ErrRefused) {
+		t.Errorf("without a proxy: %v", err)
+	}
+	if err := ask(&Policy{Allow: list(t, "127.0.0.1")}, proxy.URL); err != nil || !reached {
+		t.Errorf("what the operator allows: %v, reached %t", err, reached)
+	}
+}

@@ -216,8 +216,9 @@ func carry(config *rest.Config, policy *outward.Policy) (http.RoundTripper, erro
 		return nil, err
 	}
 	proxy := config.Proxy
-	config.Host, config.Dial, config.Proxy = base.String(), policy.Dial, policy.Proxy
+	config.Host, config.Dial, config.Proxy = base.String(), policy.DialHTTP, policy.Proxy
 	if proxy != nil {
+		config.Dial = policy.Dial
 		config.Proxy = func(r *http.Request) (*url.URL, error) {
 			if err := policy.Check(r.URL.Hostname()); err != nil {
 				return nil, err

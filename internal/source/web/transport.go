@@ -51,6 +51,7 @@ func transport(policy *outward.Policy, a Access, home, secret bool) (*http.Trans
 	if a.Proxy == "" {
 		return out, nil
 	}
+	out.DialContext = policy.Dial
 	choose := (&httpproxy.Config{HTTPProxy: a.Proxy, HTTPSProxy: a.Proxy, NoProxy: a.NoProxy}).ProxyFunc()
 	out.Proxy = func(r *http.Request) (*url.URL, error) {
 		to, err := choose(r.URL)
