@@ -3,6 +3,8 @@ package artifact
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -46,7 +48,7 @@ type Moved struct {
 type Pool struct {
 	opts PoolOptions
 	log  *slog.Logger
-	kick chan struct{} // a remote wants to be looked at earlier than planned
+	loop *pace.Loop[*Repo]
 
 	mu    sync.Mutex
 	repos map[string]*Repo // by scope
@@ -69,7 +71,9 @@ func NewPool(o PoolOptions) *Pool {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Pool{opts: o, log: o.Log, kick: make(chan struct{}, 1), repos: map[string]*Repo{}}
+	p := &Pool{opts: o, log: o.Log, repos: map[string]*Repo{}}
+	p.loop = pace.NewLoop(o.Interval, p.all, o.Log)
+	return p
 }
 
 // Get returns what the pool knows of a remote. Of remotes with one scope the first is used, so making one must cost nothing: no
@@ -103,7 +107,7 @@ func (p *Pool) Wake(ctx context.Context, concerns func(Remote) bool) {
 	for _, r := range p.Repos() {
 		if concerns(r.remote) {
 			g.Go(func() error {
-				r.look(ctx, asked)
+				p.loop.Do(r, func() { r.look(ctx, asked) })
 				return nil
 			})
 		}
@@ -112,54 +116,17 @@ func (p *Pool) Wake(ctx context.Context, concerns func(Remote) bool) {
 }
 
 // Run looks at every followed remote at its interval until ctx ends.
-func (p *Pool) Run(ctx context.Context) error {
-	var g errgroup.Group // without a limit: one that hangs must not hold up others
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return g.Wait()
-		case <-timer.C:
-		case <-p.kick:
-		}
-		next, now := p.opts.Interval, time.Now()
-		for _, r := range p.Repos() {
-			due, ok := r.due()
-			switch {
-			case !ok:
-			case due.After(now):
-				next = min(next, due.Sub(now))
-			case r.begin():
-				g.Go(func() error {
-					defer p.poke()
-					r.poll(ctx)
-					return nil
-				})
-			}
-		}
-		timer.Reset(max(next, time.Millisecond))
-	}
-}
-
-func (p *Pool) poke() {
-	select {
-	case p.kick <- struct{}{}:
-	default:
-	}
-}
+func (p *Pool) Run(ctx context.Context) error { return p.loop.Run(ctx) }
 
 // Repos returns the remotes with followers of something that can move, in no order.
 func (p *Pool) Repos() []*Repo {
+	return slices.DeleteFunc(p.all(), func(r *Repo) bool { return !r.followed() })
+}
+
+func (p *Pool) all() []*Repo {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	out := make([]*Repo, 0, len(p.repos))
-	for _, r := range p.repos {
-		if r.followed() {
-			out = append(out, r)
-		}
-	}
-	return out
+	return slices.Collect(maps.Values(p.repos))
 }
 
 func (p *Pool) nextLook() time.Time { return time.Now().Add(pace.Jitter(p.opts.Interval)) }

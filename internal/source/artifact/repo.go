@@ -32,7 +32,6 @@ type Repo struct {
 	tries   pace.Tries // to reach the remote
 	good    time.Time  // when the last good attempt began
 	next    time.Time  // when to look again
-	polling bool
 	fetches map[content]*fetch
 }
 
@@ -97,7 +96,7 @@ func (r *Repo) Follow(rev Revision) (unfollow func()) {
 		r.next = r.pool.nextLook()
 	}
 	r.mu.Unlock()
-	r.pool.poke()
+	r.pool.loop.Poke()
 	return sync.OnceFunc(func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -287,12 +286,13 @@ func (r *Repo) look(ctx context.Context, asked time.Time) {
 	r.notify()
 }
 
-// poll is look at the interval.
-func (r *Repo) poll(ctx context.Context) {
+// Poll is look at the interval.
+func (r *Repo) Poll(ctx context.Context) func() {
 	r.look(ctx, time.Now())
 	r.mu.Lock()
-	r.next, r.polling = r.pool.nextLook(), false
-	r.mu.Unlock()
+	defer r.mu.Unlock()
+	r.next = r.pool.nextLook()
+	return nil
 }
 
 // notify reports what followers do not know yet.
@@ -340,22 +340,17 @@ func (r *Repo) followed() bool {
 	return false
 }
 
-// due is when to look next; false while another caller is looking.
-func (r *Repo) due() (time.Time, bool) {
+// Due is when to look next; false without followers.
+func (r *Repo) Due() (time.Time, bool) {
+	if !r.followed() {
+		return time.Time{}, false
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.next.Before(r.tries.Retry) {
-		return r.tries.Retry, !r.polling
+		return r.tries.Retry, true
 	}
-	return r.next, !r.polling
-}
-
-func (r *Repo) begin() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	ok := !r.polling
-	r.polling = true
-	return ok
+	return r.next, true
 }
 
 // Tree returns the files of what Resolve found. One content is fetched once at a time, and one that cannot be fetched is left alone

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/slipway-gitops/slipway/internal/git"
+	"github.com/slipway-gitops/slipway/internal/source/pace"
 )
 
 // Defaults of PoolOptions.
@@ -46,7 +47,7 @@ type Pool struct {
 	client *git.Client
 	opts   PoolOptions
 	log    *slog.Logger
-	kick   chan struct{} // a repository wants to be looked at earlier than planned
+	loop   *pace.Loop[*Repo]
 
 	mu    sync.Mutex
 	repos map[string]*Repo
@@ -69,7 +70,9 @@ func NewPool(client *git.Client, o PoolOptions) *Pool {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Pool{client: client, opts: o, log: o.Log, kick: make(chan struct{}, 1), repos: map[string]*Repo{}}
+	p := &Pool{client: client, opts: o, log: o.Log, repos: map[string]*Repo{}}
+	p.loop = pace.NewLoop(o.Interval, p.all, o.Log)
+	return p
 }
 
 // Get returns the repository at address as seen with cred, the same one for every spelling of the address. Nothing is
@@ -103,7 +106,7 @@ func (p *Pool) Wake(ctx context.Context, address string, hints ...string) {
 	for _, r := range p.all() {
 		if r.mirror.Remote().Same(remote) && r.followed() {
 			g.Go(func() error {
-				r.wake(ctx, asked, hints)
+				p.loop.Do(r, func() { r.wake(ctx, asked, hints) })
 				return nil
 			})
 		}
@@ -112,43 +115,7 @@ func (p *Pool) Wake(ctx context.Context, address string, hints ...string) {
 }
 
 // Run looks at every followed repository at its interval until ctx ends.
-func (p *Pool) Run(ctx context.Context) error {
-	var g errgroup.Group // without a limit: one that hangs must not hold up others. The client bounds the commands that run
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return g.Wait()
-		case <-timer.C:
-		case <-p.kick:
-		}
-		next := p.opts.Interval
-		now := time.Now()
-		for _, r := range p.all() {
-			due, ok := r.due()
-			switch {
-			case !ok:
-			case due.After(now):
-				next = min(next, due.Sub(now))
-			case r.begin():
-				g.Go(func() error {
-					defer p.poke()
-					r.poll(ctx)
-					return nil
-				})
-			}
-		}
-		timer.Reset(max(next, time.Millisecond))
-	}
-}
-
-func (p *Pool) poke() {
-	select {
-	case p.kick <- struct{}{}:
-	default:
-	}
-}
+func (p *Pool) Run(ctx context.Context) error { return p.loop.Run(ctx) }
 
 // Repos returns the repositories with followers, in no order.
 func (p *Pool) Repos() []*Repo {

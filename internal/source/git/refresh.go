@@ -275,44 +275,44 @@ func (r *Repo) followed() bool {
 	return false
 }
 
-// due is when to look next; false without followers, or while another caller is looking.
-func (r *Repo) due() (time.Time, bool) {
+// Due is when to look next; false without followers.
+func (r *Repo) Due() (time.Time, bool) {
 	if !r.followed() {
 		return time.Time{}, false
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.next.Before(r.tries.Retry) {
-		return r.tries.Retry, !r.polling
+		return r.tries.Retry, true
 	}
-	return r.next, !r.polling
+	return r.next, true
 }
 
-func (r *Repo) begin() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	ok := !r.polling
-	r.polling = true
-	return ok
-}
-
-// poll looks at the remote, reports what moved, and tidies up.
-func (r *Repo) poll(ctx context.Context) {
+// Poll looks at the remote and reports what moved. What it returns tidies up.
+func (r *Repo) Poll(ctx context.Context) func() {
 	err := r.refresh(ctx, time.Now(), false, false)
 	r.notify(ctx)
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.next = time.Now().Add(pace.Jitter(r.pool.opts.Interval))
-	r.polling = false
 	tidy := r.dropped && err == nil
+	r.dropped = r.dropped && !tidy
+	if err != nil {
+		return nil
+	}
 	keep := r.needed()
 	for rev := range r.follows {
 		if !moves(rev) {
 			keep = append(keep, rev.Name)
 		}
 	}
-	r.dropped = r.dropped && !tidy
-	r.mu.Unlock()
-	if tidy {
+	return func() { r.tidy(ctx, tidy, keep) }
+}
+
+// tidy drops what nothing follows any more, and looks after the mirror.
+func (r *Repo) tidy(ctx context.Context, drop bool, keep []string) {
+	var err error
+	if drop {
 		err = r.mirror.Keep(ctx, keep)
 	}
 	if err == nil {

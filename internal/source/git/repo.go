@@ -39,9 +39,8 @@ type Repo struct {
 	follows map[Revision]int
 	told    map[Revision]string // what the followers know: a commit with its tag, or "!" and an error
 	missing map[string]missed
-	tries   pace.Tries // to reach the remote
-	next    time.Time  // when to look again
-	polling bool
+	tries   pace.Tries        // to reach the remote
+	next    time.Time         // when to look again
 	dropped bool              // a revision is no longer followed
 	opened  map[string]opened // by commit
 	damaged bool              // the mirror lacks objects that it must have
@@ -85,7 +84,7 @@ func (r *Repo) Follow(rev Revision) (unfollow func()) {
 		r.next = time.Now().Add(pace.Jitter(r.pool.opts.Interval))
 	}
 	r.mu.Unlock()
-	r.pool.poke()
+	r.pool.loop.Poke()
 	return sync.OnceFunc(func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()

@@ -1,5 +1,5 @@
 // Package pace decides when a remote is asked again: after how long it is looked at, how long one that fails is left alone, and
-// which of several callers get the answer of one attempt. Pure but for the random numbers of its waits.
+// which of several callers get the answer of one attempt; and it has the loop that looks at remotes then.
 package pace
 
 import (
