@@ -55,7 +55,7 @@ func rooms() map[string][]string {
 		"internal/git":       {api, redact},
 		"internal/gitserve":  {api},
 		"internal/webhook":   {api},
-		"internal/project":   {api, object, redact},
+		"internal/project":   {api, object, redact, source + "/dockerhub"},
 		"internal/seal":      {api},
 		"internal/trace":     nil,
 		strictly:             nil,

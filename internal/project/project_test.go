@@ -59,6 +59,13 @@ func TestPermitsSource(t *testing.T) {
 		{"nor does a digest", "oci://r.example/a@sha256:00", []string{"*", "!oci://r.example/a"}, false},
 		{"nor does the port of a registry", "oci://r.example:443/a", []string{"*", "!oci://r.example/a"}, false},
 		{"another port is another registry", "oci://r.example:5000/a", []string{"*", "!oci://r.example/a"}, true},
+		{"one name of Docker Hub stands for all", "oci://registry-1.docker.io/team/app", []string{"oci://docker.io/team/*"}, true},
+		{"without a scheme as well", "index.docker.io/team", []string{"docker.io/*"}, true},
+		{"a denial of one name is of all", "oci://Index.Docker.io/secret/app", []string{"*", "!oci://docker.io/secret/**"}, false},
+		{"with port and dot as well", "oci://docker.io.:443/secret/app", []string{"*", "!oci://registry-1.docker.io/secret/**"}, false},
+		{"with a user as well", "oci://me@docker.io/secret/app", []string{"*", "!oci://docker.io/secret/**"}, false},
+		{"a host with such a beginning is another", "oci://docker.io.example/secret/app", []string{"*", "!oci://docker.io/secret/**"}, true},
+		{"only a registry has the names", "https://index.docker.io/secret", []string{"*", "!https://docker.io/secret"}, true},
 		{"an alternative", "https://git.example/b/app", []string{"https://git.example/{a,b}/*"}, true},
 		{"a class", "https://git.example/c/app", []string{"https://git.example/[!ab]/app"}, true},
 		{"an inverted class does not match a slash", "https://git.example/a/b", []string{"https://git.example/a[!x]b"}, false},
@@ -77,7 +84,7 @@ func TestPermitsSource(t *testing.T) {
 
 func TestADenialHoldsForTheChartsOfARegistry(t *testing.T) {
 	t.Parallel()
-	r := rules(t, v1alpha1.AppProjectSpec{SourceRepos: []string{"*", "!oci://r.example/secret", "!https://charts.example/secret"}})
+	r := rules(t, v1alpha1.AppProjectSpec{SourceRepos: []string{"*", "!oci://r.example/secret", "!oci://registry-1.docker.io/secret", "!https://charts.example/secret"}})
 	for _, c := range []struct {
 		repo, chart string
 		permitted   bool
@@ -85,6 +92,8 @@ func TestADenialHoldsForTheChartsOfARegistry(t *testing.T) {
 		{"oci://r.example", "secret", false},
 		{"oci://r.example/", "secret", false},
 		{"r.example", "secret", false},
+		{"index.docker.io", "secret", false},
+		{"oci://docker.io:443", "secret", false},
 		{"r.example:443", "secret", false},
 		{"r.example/secret", "", false},
 		{"oci://r.example", "secrets", true},

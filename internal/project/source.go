@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/internal/redact"
+	"github.com/slipway-gitops/slipway/internal/source/dockerhub"
 )
 
 // PermitsSource says whether Applications may read a repository (spec.sourceRepos): nil, or why not. Letter case, a
@@ -97,7 +98,7 @@ func normalize(repo string) string {
 		// user@host:path is ssh; a path on this machine has no such colon.
 		host, path, scp := strings.Cut(s, ":")
 		if !scp || strings.Contains(host, "/") || !strings.Contains(host, "@") {
-			return shorten(s)
+			return hub(shorten(s))
 		}
 		return shorten(host + "/" + strings.TrimPrefix(path, "/"))
 	case scheme == "ssh":
@@ -107,7 +108,22 @@ func normalize(repo string) string {
 		}
 		return shorten(rest)
 	}
+	if scheme == "oci" {
+		return scheme + "://" + hub(shorten(rest))
+	}
 	return scheme + "://" + shorten(rest)
+}
+
+// hub gives a registry that is Docker Hub the one name that its other names stand for, so that a rule about one of them is about all.
+func hub(s string) string {
+	host, path, slash := strings.Cut(s, "/")
+	if host = dockerhub.Host(host); host != dockerhub.Registry {
+		return s
+	}
+	if slash {
+		return host + "/" + path
+	}
+	return host
 }
 
 // shorten drops what makes no difference in a path.
@@ -138,6 +154,9 @@ func anonymous(s string) string {
 	}
 	if slash {
 		path = "/" + path
+	}
+	if scheme == "oci" {
+		return scheme + "://" + hub(authority+path)
 	}
 	return scheme + "://" + authority + path
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/internal/legible"
+	"github.com/slipway-gitops/slipway/internal/source/dockerhub"
 )
 
 // Scheme is what addresses of registries begin with.
@@ -106,8 +107,8 @@ func (a Address) String() string {
 
 // server is the host that answers for a name. Docker Hub has its registry at another one than people write.
 func (a Address) server() string {
-	if a.Host == "docker.io" || a.Host == "index.docker.io" {
-		return "registry-1.docker.io"
+	if host := dockerhub.Host(a.Host); host == dockerhub.Registry {
+		return host
 	}
 	return a.Host
 }

@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/slipway-gitops/slipway/internal/source/dockerhub"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -79,7 +80,7 @@ func ReadDockerConfig(raw []byte) (DockerConfig, error) {
 
 // Secret returns the secret of the longest address that matches.
 func (c DockerConfig) Secret(_ context.Context, host, repository string) (Secret, error) {
-	host = canonical(host)
+	host = dockerhub.Host(host)
 	best, rank := Secret{}, -1
 	for _, e := range c.entries {
 		if !matchHost(e.host, host) || e.path != "" && e.path != repository && !strings.HasPrefix(repository, e.path+"/") {
@@ -107,17 +108,7 @@ func splitAddress(address string) (host, below string) {
 	if below == "v1" || below == "v2" {
 		below = ""
 	}
-	return canonical(host), below
-}
-
-// canonical gives the names of Docker Hub one spelling.
-func canonical(host string) string {
-	host = strings.TrimSuffix(strings.ToLower(host), ":443")
-	switch host {
-	case "docker.io", "index.docker.io", "registry-1.docker.io", "registry.hub.docker.com":
-		return "registry-1.docker.io"
-	}
-	return host
+	return dockerhub.Host(host), below
 }
 
 // matchHost compares a host with one of a configuration, label by label; a label of that may hold "*", as in Kubernetes.
