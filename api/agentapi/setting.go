@@ -22,12 +22,13 @@ func fieldsOf(t SettingType) settingFields {
 		"forceHttpBasicAuth", "proxy", "noProxy",
 		"githubAppID", "githubAppInstallationID", "githubAppEnterpriseBaseUrl", "useAzureWorkloadIdentity", "workloadIdentity",
 		"azureServicePrincipalTenantId", "azureServicePrincipalClientId", "azureActiveDirectoryEndpoint", "webhookManifestCacheWarmDisabled",
+		"passCredentials",
 	}
 	secrets := []string{
 		"username", "password", "bearerToken", "sshPrivateKey", "tlsClientCertData", "tlsClientCertKey", "githubAppPrivateKey",
 		"gcpServiceAccountKey", "azureServicePrincipalClientSecret", ".dockerconfigjson",
 	}
-	aims := []string{"url", "proxy", "githubAppEnterpriseBaseUrl", "azureActiveDirectoryEndpoint"}
+	aims := []string{"url", "proxy", "githubAppEnterpriseBaseUrl", "azureActiveDirectoryEndpoint", "passCredentials"}
 	switch t {
 	case SettingRepository:
 		return settingFields{open: append(access, "name", "enableLfs", "depth"), secret: secrets, aims: aims}
@@ -82,8 +83,11 @@ func (e Engine) Unused(t SettingType, field, value string) string {
 		return ""
 	}
 	if e.Known() == EngineArgoCD {
-		if field == "workloadIdentity" || field == ".dockerconfigjson" {
+		switch field {
+		case "workloadIdentity", ".dockerconfigjson":
 			return "Argo CD does not know it: set user name and password"
+		case "passCredentials":
+			return "Argo CD does not know it: set helm.passCredentials in the source of the Application"
 		}
 		return ""
 	}

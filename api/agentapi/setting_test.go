@@ -89,7 +89,7 @@ func TestAnArgoCDUsesEveryFieldAndTheOwnEngineSaysWhichItDoesNot(t *testing.T) {
 	unused := map[string]bool{}
 	for _, kind := range agentapi.SettingTypes() {
 		for _, field := range slices.Concat(kind.OpenFields(), kind.SecretFields()) {
-			ours := field == "workloadIdentity" || field == ".dockerconfigjson"
+			ours := slices.Contains([]string{"workloadIdentity", ".dockerconfigjson", "passCredentials"}, field)
 			if why := agentapi.EngineArgoCD.Unused(kind, field, "true"); (why != "") != ours {
 				t.Errorf("an Argo CD does not use %s of a %s: %s", field, kind, why)
 			}

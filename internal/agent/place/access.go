@@ -1,6 +1,7 @@
 package place
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -43,9 +44,11 @@ func (s *Settings) joined(data map[string][]byte) Secret {
 func (s *Settings) toAccess(sec Secret, name, address string) (web.Access, map[string][]byte, error) {
 	a, err := s.accessOf(sec, hostnameOf(address))
 	basic, wrong := sec.flag("forceHttpBasicAuth")
-	if err = errors.Join(err, wrong); err != nil {
+	pass, bad := sec.flag(fieldPass)
+	if err = errors.Join(err, wrong, bad); err != nil {
 		return a, nil, fmt.Errorf("Secret %s: %w", name, err)
 	}
+	a.PassCredentials, a.Within = pass, sec.bounds()
 	if basic && a.Password != "" {
 		a.Bearer = ""
 	}
@@ -71,6 +74,15 @@ func (s *Settings) accessOf(sec Secret, host string) (web.Access, error) {
 		a.Insecure = a.Insecure || on
 	}
 	return a, nil
+}
+
+// bounds are the addresses over HTTP that the login of a Secret is for.
+func (s Secret) bounds() []string {
+	at := cmp.Or(s.within, s.Get("url"))
+	if _, err := web.ParseAddress(at); err != nil {
+		return nil // of Git over SSH or of a registry, or there is no Secret
+	}
+	return []string{at}
 }
 
 // forAgent checks that a Secret may use the identity of the agent's pod: not where it is of one project, since the identity reads more

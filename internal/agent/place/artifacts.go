@@ -43,7 +43,6 @@ type Artifacts struct {
 // named is a chart repository, or an artifact of a registry, as a project names it.
 type named struct {
 	project, url, chart string
-	pass                bool // credentials are passed on
 	file                bool // it is a file by URL
 }
 
@@ -65,7 +64,7 @@ func (a *Artifacts) open(s *Settings, project string, src v1alpha1.ApplicationSo
 	if a == nil {
 		return nil, errNoArtifacts
 	}
-	key := named{project: project, url: src.RepoURL, chart: src.Chart, pass: src.Helm != nil && src.Helm.PassCredentials}
+	key := named{project: project, url: src.RepoURL, chart: src.Chart}
 	return a.openAs(s, key, func() (artifact.Remote, error) { return a.Remote(s, project, src) })
 }
 
@@ -126,7 +125,6 @@ func (a *Artifacts) Look(s *Settings, project, address string, fields map[string
 func (a *Artifacts) make(project string, src v1alpha1.ApplicationSource, access web.Access,
 	fields map[string][]byte, sameHost bool,
 ) (artifact.Remote, error) {
-	access.PassCredentials = src.Helm != nil && src.Helm.PassCredentials
 	if Registry(src.RepoURL, src.Chart, fields) {
 		if a.Registry == nil {
 			return nil, errNoArtifacts

@@ -132,11 +132,11 @@ var inherited = []string{ //nolint:gochecknoglobals // a table
 	"username", "password", "bearerToken", "sshPrivateKey", "tlsClientCertData", "tlsClientCertKey", "githubAppPrivateKey", "githubAppID",
 	"githubAppInstallationID", "githubAppEnterpriseBaseUrl", "gcpServiceAccountKey", "azureServicePrincipalClientId",
 	"azureServicePrincipalClientSecret", "azureServicePrincipalTenantId", "azureActiveDirectoryEndpoint", "proxy", "noProxy", "type",
-	fieldOCI, fieldPlainHTTP, "forceHttpBasicAuth", fieldAzure, fieldIdentity, fieldDockerConfig,
+	fieldOCI, fieldPlainHTTP, "forceHttpBasicAuth", fieldAzure, fieldIdentity, fieldDockerConfig, fieldPass,
 }
 
-// inherit gives a repository that signs in with nothing the fields of a template. The project is then that of the template: the author
-// of a template for all projects decides what it signs in with.
+// inherit gives a repository that signs in with nothing the fields of a template. What the login is for is then decided by the author of
+// the template: its project, the addresses that it is sent to, and whether it is passed on.
 func inherit(sec Secret, called string, template Secret, from string) (Secret, string) {
 	if from == "" || sec.signsIn() {
 		return sec, called
@@ -147,6 +147,8 @@ func inherit(sec Secret, called string, template Secret, from string) (Secret, s
 		out.Data = map[string][]byte{}
 	}
 	delete(out.Data, "project")
+	delete(out.Data, fieldPass)
+	out.within = template.Get("url")
 	if owner := template.Get("project"); owner != "" {
 		out.Data["project"] = []byte(owner)
 	}

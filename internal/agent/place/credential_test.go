@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/git"
@@ -47,11 +49,11 @@ func googleKey(t *testing.T, service *testenv.TokenService) string {
 }
 
 // ours are fields that Argo CD does not know.
-func ours() []string { return []string{fieldIdentity, fieldDockerConfig} }
+func ours() []string { return []string{fieldIdentity, fieldDockerConfig, fieldPass} }
 
-// ofRegistries reports whether fields are of OCI registries alone.
+// ofRegistries reports whether fields are of charts and registries alone.
 func ofRegistries(fields map[string]string) bool {
-	for _, field := range []string{fieldOCI, fieldPlainHTTP, fieldIdentity, fieldDockerConfig, "of registries"} {
+	for _, field := range []string{fieldOCI, fieldPlainHTTP, fieldIdentity, fieldDockerConfig, fieldPass, "of registries"} {
 		if _, ok := fields[field]; ok {
 			return true
 		}
@@ -72,7 +74,7 @@ func argoFields(t *testing.T, service *testenv.TokenService) map[string]string {
 		"githubAppEnterpriseBaseUrl": service.URL(), "gcpServiceAccountKey": googleKey(t, service), "useAzureWorkloadIdentity": "true",
 		"azureServicePrincipalTenantId": "tenant", "azureServicePrincipalClientId": testenv.Client, "azureServicePrincipalClientSecret": service.Secret,
 		"azureActiveDirectoryEndpoint": "https://login.microsoftonline.us",
-		fieldIdentity:                  "aws", fieldDockerConfig: `{"auths":{"registry.example":{"username":"u","password":"p"}}}`,
+		fieldPass:                      "true", fieldIdentity: "aws", fieldDockerConfig: `{"auths":{"registry.example":{"username":"u","password":"p"}}}`,
 	}
 }
 
@@ -119,7 +121,7 @@ func TestEveryFieldOfArgoCDIsHonouredOrExplained(t *testing.T) {
 			if err != nil {
 				return "error: " + err.Error()
 			}
-			return fmt.Sprint(Registry("registry.example/a", "", all), remote.Scope())
+			return fmt.Sprint(Registry("registry.example/a", "", all), access.Scope(), remote.Scope())
 		}
 		cred, err := signing(t, NewSettings(nil), service).CredentialIn(data, "s", "https://git.example/a")
 		if err != nil {
@@ -209,7 +211,7 @@ func TestChartsAndArtifactsAreReachedWithTheLoginOfATemplateAsRepositoriesAre(t 
 	t.Parallel()
 	repo, creds := string(v1alpha1.SecretTypeRepository), string(v1alpha1.SecretTypeRepoCreds)
 	s := keep(
-		[]string{"charts", repo, "url", "https://charts.example/shop/stable", "insecure", "True", "name", "stable", "type", "helm"},
+		[]string{"charts", repo, "url", "https://charts.example/shop/stable", "insecure", "True", "name", "stable", "type", "helm", "passCredentials", "true"},
 		[]string{"registry", repo, "url", "registry.example/team/web", "project", "p"},
 		[]string{"short", creds, "url", "https://charts.example", "password", "short"},
 		[]string{"long", creds, "url", "https://charts.example/shop", "username", "u", "password", "long", "bearerToken", "b", "forceHttpBasicAuth", "true"},
@@ -217,6 +219,9 @@ func TestChartsAndArtifactsAreReachedWithTheLoginOfATemplateAsRepositoriesAre(t 
 		[]string{"own", repo, "url", "oci://registry.example/own", "project", "p", "workloadIdentity", "aws"},
 	)
 	a, fields, err := s.Access("p", "https://charts.example/shop/stable")
+	if d := cmp.Diff([]string{"https://charts.example/shop"}, a.Within); d != "" || a.PassCredentials {
+		t.Errorf("the credential of the template is for (-want +got):\n%s\npassed on: %t", d, a.PassCredentials)
+	}
 	if err != nil || a.Username != "u" || a.Password != "long" || a.Bearer != "" || !a.Insecure || string(fields["name"]) != "stable" {
 		t.Errorf("%v %v %v", a, fields, err)
 	}
@@ -245,6 +250,35 @@ func TestChartsAndArtifactsAreReachedWithTheLoginOfATemplateAsRepositoriesAre(t 
 	}
 	if _, _, err := s.AccessIn(map[string][]byte{"insecure": []byte("perhaps")}, "https://h.example"); err == nil || !strings.Contains(err.Error(), "insecure") {
 		t.Errorf("a flag that is none: %v", err)
+	}
+}
+
+func TestTheSecretWithTheLoginDecidesWhetherItIsPassedOn(t *testing.T) {
+	t.Parallel()
+	raw := testenv.PackChart(t, "app", "1.0.0", map[string]string{"values.yaml": "one"})
+	elsewhere := testenv.NewCharts(t, testenv.ChartsBasicAuth("robot", "hunter2"))
+	elsewhere.Archive("app.tgz", raw)
+	charts := testenv.NewCharts(t, testenv.ChartsBasicAuth("robot", "hunter2"))
+	charts.Entry("app", "1.0.0", "urls: ["+elsewhere.URL()+"/app.tgz]\n")
+	repo, creds := string(v1alpha1.SecretTypeRepository), string(v1alpha1.SecretTypeRepoCreds)
+	login := []string{"url", charts.URL(), "username", "robot", "password", "hunter2"}
+	for name, c := range map[string]struct {
+		secrets [][]string
+		passed  bool
+	}{
+		"a repository":                       {[][]string{append([]string{"a", repo}, login...)}, false},
+		"a repository that passes it on":     {[][]string{append([]string{"a", repo, "passCredentials", "true"}, login...)}, true},
+		"a template":                         {[][]string{append([]string{"a", creds}, login...)}, false},
+		"a template that passes it on":       {[][]string{append([]string{"a", creds, "passCredentials", "true"}, login...)}, true},
+		"a repository over its own template": {[][]string{append([]string{"a", creds}, login...), {"b", repo, "url", charts.URL(), "passCredentials", "true", "project", "p"}}, false},
+	} {
+		src := v1alpha1.ApplicationSource{
+			RepoURL: charts.URL(), Chart: "app", TargetRevision: "1.0.0", Helm: &v1alpha1.HelmSource{PassCredentials: true},
+		}
+		_, err := registered(t, keep(c.secrets...)).Fetch(t.Context(), "p", src, time.Time{})
+		if c.passed != (err == nil) || err != nil && !strings.Contains(err.Error(), "passCredentials") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

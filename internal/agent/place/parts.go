@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/git"
 	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
 	"github.com/slipway-gitops/slipway/internal/source/lfs"
@@ -17,16 +18,23 @@ func (s *Settings) submodules() bool {
 	return on || err != nil
 }
 
-// large reports whether files of Git LFS are fetched for a project from a repository.
-func (s *Settings) large(project, url string) (bool, error) {
+// extent is what of a repository is read beside its own objects, and with which login.
+type extent struct {
+	large   bool     // files of Git LFS are fetched
+	within  []string // addresses that the login is for
+	bounded bool     // the login is a template's: other repositories that it is for have it already
+}
+
+// extent finds how far the settings reach for a project's repository.
+func (s *Settings) extent(project, url string) (extent, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sec, name := s.pick(project, url)
 	on, err := sec.flag("enableLfs")
 	if err != nil {
-		return false, fmt.Errorf("Secret %s: %w", name, err)
+		return extent{}, fmt.Errorf("Secret %s: %w", name, err)
 	}
-	return on, nil
+	return extent{large: on, within: sec.bounds(), bounded: sec.within != "" || sec.kind == v1alpha1.SecretTypeRepoCreds}, nil
 }
 
 // open is how a repository is reached without signing in.
@@ -48,7 +56,11 @@ func (s *Sources) partsOf(project string, r reached) gitsource.Parts {
 		out.Large = func(ctx context.Context, endpoint string, p lfs.Pointer) ([]byte, error) {
 			return s.Large.Get(ctx, lfs.Repository{
 				URL: r.repo.URL(), Scope: r.repo.Scope(),
-				Access: func(ctx context.Context, refused string) (web.Access, error) { return signedIn(ctx, r.cred, refused) },
+				Access: func(ctx context.Context, refused string) (web.Access, error) {
+					a, err := signedIn(ctx, r.cred, refused)
+					a.Within = append(lfs.Own(r.repo.URL()), r.within...)
+					return a, err
+				},
 			}, endpoint, p)
 		}
 	}
@@ -67,11 +79,11 @@ func (s *Sources) module(ctx context.Context, project string, parent reached, ad
 		if r.cred, err = s.settings.Credential(project, address); err != nil {
 			return nil, err
 		}
-		if r.large, err = s.settings.large(project, address); err != nil {
+		if r.extent, err = s.settings.extent(project, address); err != nil {
 			return nil, err
 		}
-		// Argo CD signs in to submodules as to their repository.
-		if r.cred.Anonymous() && remote.Host() == parent.repo.Remote().Host() {
+		// Argo CD signs in to submodules as to their repository. The login of a template goes no further than its address.
+		if r.cred.Anonymous() && remote.Host() == parent.repo.Remote().Host() && !parent.bounded {
 			r.cred = parent.cred
 		}
 	} else if r.cred, err = s.settings.open(address); err != nil {

@@ -14,17 +14,19 @@ import (
 	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/source/archive"
 	"github.com/slipway-gitops/slipway/internal/source/artifact"
+	"github.com/slipway-gitops/slipway/internal/source/dockerhub"
 	"github.com/slipway-gitops/slipway/internal/source/oci"
 	"github.com/slipway-gitops/slipway/internal/source/registrylogin"
 )
 
-// Fields of a repository Secret that are of registries alone.
+// Fields of a repository Secret that are of charts and registries alone.
 const (
 	fieldDockerConfig = ".dockerconfigjson"
 	fieldIdentity     = "workloadIdentity" // aws, gcp or azure: sign in with the identity of the agent's pod
 	fieldAzure        = "useAzureWorkloadIdentity"
 	fieldPlainHTTP    = "insecureOCIForceHttp"
 	fieldOCI          = "enableOCI"
+	fieldPass         = "passCredentials" // send the credential where the index of a Helm repository leads
 )
 
 // Parameters of argocd-cmd-params-cm about registries, as in Argo CD.
@@ -201,6 +203,7 @@ func registryAddress(text string) (oci.Address, bool) {
 		return oci.Address{}, false
 	}
 	a, _, err := oci.ParseAddress(text)
+	a.Host = dockerhub.Host(a.Host)
 	return a, err == nil
 }
 

@@ -139,6 +139,9 @@ func TestAddressesOfRegistriesAreToldFromThoseOfGit(t *testing.T) {
 		{"oci://ghcr.io/teamwork/app", "oci://ghcr.io/team", false},
 		{"oci://ghcr.io.evil.example/team", "oci://ghcr.io", false},
 		{"oci://ghcr.io:8443/team", "oci://ghcr.io", false},
+		{"oci://docker.io/team/app", "oci://registry-1.docker.io/team", true},
+		{"registry-1.docker.io/team", "index.docker.io/team", true},
+		{"oci://docker.io.example.org/team", "oci://docker.io", false},
 		{"https://ghcr.io/team", "oci://ghcr.io/team", false},
 	} {
 		if got := belowRegistry(c.address, c.template); got != c.want {

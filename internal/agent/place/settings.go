@@ -62,6 +62,7 @@ type Secret struct {
 	Data    map[string][]byte
 	Labels  map[string]string
 	Version string // resourceVersion
+	within  string // the address that the login is for; "" for that of the Secret itself
 }
 
 // NewSettings makes settings that are empty, and call changed for every change.

@@ -48,10 +48,10 @@ const maxKnown = 50_000
 type reach struct{ project, url string }
 
 type reached struct {
-	repo  *gitsource.Repo
-	cred  git.Credential
-	large bool // files of Git LFS are fetched
-	err   error
+	repo *gitsource.Repo
+	cred git.Credential
+	extent
+	err error
 }
 
 // what is a revision of a repository as seen with one credential: of Git, or of charts and artifacts.
@@ -98,7 +98,7 @@ func (s *Sources) reach(project string, src v1alpha1.ApplicationSource) (reached
 	}
 	r.cred, r.err = s.settings.Credential(project, src.RepoURL)
 	if r.err == nil {
-		r.large, r.err = s.settings.large(project, src.RepoURL)
+		r.extent, r.err = s.settings.extent(project, src.RepoURL)
 	}
 	if r.err == nil {
 		r.repo, r.err = s.pool.Get(src.RepoURL, r.cred)

@@ -237,7 +237,7 @@ func checkJudged(req agentapi.SettingChange, have keptSecret, next map[string][]
 func checkAims(req agentapi.SettingChange, have, next map[string][]byte) error {
 	for _, field := range req.Type.Aims() {
 		was, will := strings.TrimSpace(string(have[field])), strings.TrimSpace(string(next[field]))
-		if was == will || will == "" {
+		if was == will || will == "" || will == "false" {
 			continue
 		}
 		for _, name := range slices.Sorted(maps.Keys(have)) {

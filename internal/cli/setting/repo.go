@@ -103,6 +103,9 @@ func openFlags() map[string]openFlag {
 		"workload-identity": {
 			"workloadIdentity", "sign in to the OCI registry with the identity that the `cloud` gives to the agent's pod: aws, gcp or azure",
 		},
+		"pass-credentials": {
+			"passCredentials", "`true` to send the credential also where the index of a Helm repository leads outside of its address",
+		},
 		"azure-workload-identity": {
 			"useAzureWorkloadIdentity", "`true` to sign in to Azure DevOps or Azure's registries with the workload identity of the agent",
 		},

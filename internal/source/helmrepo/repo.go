@@ -184,13 +184,17 @@ func (r *Repo) open(ctx context.Context, chart string, e entry) (io.ReadCloser, 
 	}
 	resp, err := r.web.Get(ctx, at, nil)
 	if err != nil {
+		if (errors.Is(err, web.ErrAuth) || errors.Is(err, web.ErrDenied)) && !r.web.Sends(at) {
+			err = fmt.Errorf("%w; the credential of the repository is not sent there, because it is for another address: add a credential template "+
+				`whose url contains both, or set passCredentials: "true" where the credential is`, err)
+		}
 		return nil, err
 	}
 	return resp.Body, nil
 }
 
-// resolve reads the address of an archive, which may be relative to the repository. A query of the repository's address is kept, as
-// Helm does: it may be what authorizes the request.
+// resolve reads the address of an archive, which may be relative to the repository. Below it, a query of the repository's address is
+// kept, as Helm does: it may be what authorizes the request.
 func (r *Repo) resolve(address string) (*url.URL, error) {
 	to, err := url.Parse(address)
 	if err != nil {
@@ -203,7 +207,7 @@ func (r *Repo) resolve(address string) (*url.URL, error) {
 	query := base.RawQuery
 	base.Path, base.RawPath = base.Path+"/", ""
 	out := base.ResolveReference(to)
-	if query != "" {
+	if query != "" && web.Below(out, r.web.Home()) {
 		out.RawQuery = query
 	}
 	return out, nil

@@ -218,6 +218,33 @@ func TestAddressesOfArchives(t *testing.T) {
 	fetch(t, r, "app", find(t, r, "app", "2.0.0"))
 }
 
+func TestAnIndexDoesNotLeadTheCredentialToOtherPaths(t *testing.T) {
+	t.Parallel()
+	charts := testenv.NewCharts(t, testenv.ChartsBasicAuth("robot", "hunter2"))
+	raw := testenv.PackChart(t, "app", "1.0.0", map[string]string{"values.yaml": "one"})
+	charts.Archive("deep/app.tgz", raw)
+	charts.Entry("app", "1.0.0", "urls: [deep/app.tgz]\n")
+	for version, url := range map[string]string{
+		"2.0.0": "../app.tgz", "2.0.1": "/secret", "2.0.2": strings.TrimSuffix(charts.URL(), "/charts") + "/charts/../secret", "2.0.3": "%2e%2e/secret",
+	} {
+		charts.Entry("app", version, "urls: [\""+url+"\"]\n")
+	}
+	a := web.Access{Username: "robot", Password: "hunter2", Within: []string{charts.URL()}}
+	r := open(t, charts.URL(), "", a)
+	fetch(t, r, "app", find(t, r, "app", "1.0.0"))
+	for _, version := range []string{"2.0.0", "2.0.1", "2.0.2", "2.0.3"} {
+		_, err := r.Fetch(t.Context(), "app", find(t, r, "app", version))
+		if !errors.Is(err, web.ErrAuth) || !strings.Contains(err.Error(), "is not sent there") || !strings.Contains(err.Error(), "passCredentials") {
+			t.Errorf("%s: %v", version, err)
+		}
+	}
+	a.Within = []string{strings.TrimSuffix(charts.URL(), "/charts")}
+	wider := open(t, charts.URL(), "", a)
+	if _, err := wider.Fetch(t.Context(), "app", find(t, wider, "app", "2.0.1")); errors.Is(err, web.ErrAuth) {
+		t.Errorf("a credential for the whole host is not sent to all of it: %v", err)
+	}
+}
+
 func TestHostileChartsAreRefused(t *testing.T) {
 	t.Parallel()
 	pack := func(h tar.Header, content string) []byte {

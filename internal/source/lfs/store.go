@@ -117,6 +117,12 @@ func (s *Store) enter(ctx context.Context, file string) (func(), error) {
 	}
 }
 
+// Own are the addresses of a repository over HTTP, with and without .git at the end: servers have its files below either.
+func Own(repository string) []string {
+	base := strings.TrimSuffix(strings.TrimRight(repository, "/"), ".git")
+	return []string{base, base + ".git"}
+}
+
 // server is the address of the LFS server.
 func server(repository, endpoint string) (*url.URL, error) {
 	own, err := web.ParseAddress(repository)

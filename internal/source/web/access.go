@@ -30,7 +30,10 @@ type Access struct {
 	Proxy   string // URL of an HTTP, HTTPS or SOCKS5 proxy, may hold a password
 	NoProxy string // comma-separated hosts that are reached without Proxy
 
-	// PassCredentials sends the credentials and the client certificate to other hosts too, where what is at home names them.
+	// Within are the addresses that the credentials and the client certificate are for, with everything below them; none for all of
+	// the home.
+	Within []string
+	// PassCredentials sends the credentials and the client certificate to other hosts and paths too, where what is at home names them.
 	PassCredentials bool
 }
 
@@ -39,14 +42,14 @@ type Access struct {
 func (a Access) Scope() string {
 	h := sha256.New()
 	if a.Identity != "" {
-		a = Access{Identity: a.Identity}
+		a = Access{Identity: a.Identity, Within: a.Within}
 	}
 	for _, f := range []string{
 		a.Identity, a.Username, a.Password, a.Bearer, string(a.ClientCert), string(a.ClientKey), string(a.CA), a.Proxy, a.NoProxy,
 	} {
 		fmt.Fprintf(h, "%d:%s", len(f), f)
 	}
-	fmt.Fprintf(h, "%t%t", a.Insecure, a.PassCredentials)
+	fmt.Fprintf(h, "%t%t%q", a.Insecure, a.PassCredentials, a.Within)
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 

@@ -38,6 +38,7 @@ type Options struct {
 type Client struct {
 	home   *url.URL
 	access Access
+	bounds []*url.URL // what the access is for; none for all of the home
 	opts   Options
 	own    *http.Transport // for the home
 	named  *http.Transport // for other hosts that get the credential
@@ -65,6 +66,9 @@ func Open(address string, policy *outward.Policy, a Access, o Options) (*Client,
 		o.Agent = "slipway"
 	}
 	c := &Client{home: home, access: a, opts: o}
+	if c.bounds, err = bounds(a); err != nil {
+		return nil, err
+	}
 	for _, t := range []struct {
 		to           **http.Transport
 		home, secret bool
@@ -235,14 +239,16 @@ func (c *Client) send(ctx context.Context, req *http.Request, at *url.URL, heade
 	return through.RoundTrip(out)
 }
 
-// transportTo decides whether a host may get what is secret: the home, and others only where that is wanted, TLS is not given up,
-// and no redirect led there.
+// transportTo decides whether an address may get what is secret: what the access is for at the home, and others only where that is
+// wanted, TLS is not given up, and no redirect led there.
 func (c *Client) transportTo(at *url.URL, away bool) *http.Transport {
 	switch {
 	case away:
 		return c.other
 	case sameOrigin(at, c.home):
-		return c.own
+		if c.within(at) || c.access.PassCredentials {
+			return c.own
+		}
 	case c.access.PassCredentials && (at.Scheme == "https" || c.home.Scheme == "http"):
 		return c.named
 	}

@@ -136,6 +136,42 @@ func TestACredentialStaysAtItsHost(t *testing.T) {
 	}
 }
 
+func TestACredentialIsSentBelowWhatItIsForOnly(t *testing.T) {
+	t.Parallel()
+	var got seen
+	home := serve(t, func(_ http.ResponseWriter, r *http.Request) { got.add(r) })
+	a := web.Access{Bearer: "hunter2", Within: []string{home.URL + "/team/charts/", home.URL + "/shared"}}
+	c := open(t, home.URL+"/team/charts", a, web.Options{})
+	for path, want := range map[string]bool{
+		"/team/charts": true, "/team/charts/": true, "/team/charts/a%20b/app-1.0.0+1.tgz?x=/../y": true, "/shared/app.tgz": true,
+		"/": false, "/team": false, "/team/charts2/app.tgz": false, "/other/app.tgz": false, "/Team/charts/app.tgz": false,
+		"/team/charts/../secret": false, "/team/charts/%2e%2e/secret": false, "/team/charts/%2E%2E/%2e/secret": false, "/team/charts/..%2fsecret": false,
+		"/team/charts/%252e%252e/secret": false, "/team/charts/..\\secret": false, "/team/charts/..%5csecret": false, "/team/charts/..;/secret": false,
+		"/team%2fcharts/app.tgz": false, "//team/charts/app.tgz": false,
+	} {
+		at, err := url.Parse(home.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Sends(at) != want {
+			t.Errorf("%s: it is stated that the credential is sent: %t", path, !want)
+		}
+		if _, err := get(t, c, home.URL+path); err != nil {
+			t.Fatal(err)
+		}
+		if sent := got.last(t).Header.Get("Authorization") != ""; sent != want {
+			t.Errorf("%s: the credential is sent: %t", path, sent)
+		}
+	}
+	a.PassCredentials = true
+	if _, err := get(t, open(t, home.URL+"/team/charts", a, web.Options{}), home.URL+"/other"); err != nil || got.last(t).Header.Get("Authorization") == "" {
+		t.Errorf("another path got no credential, though it is passed on: %v", err)
+	}
+	if _, err := web.Open(home.URL, here(t), web.Access{Within: []string{"ftp://x"}}, web.Options{}); err == nil {
+		t.Error("what is no address is taken for what a credential is for")
+	}
+}
+
 func TestAHeaderOfTheCallerDoesNotFollowARedirectToAnotherHost(t *testing.T) {
 	t.Parallel()
 	var got seen
@@ -401,6 +437,8 @@ func TestAnAccessShowsNoSecretAndIsIdentifiedByAllOfIt(t *testing.T) {
 		{Bearer: "a"},
 		{Insecure: true},
 		{PassCredentials: true},
+		{Within: []string{"https://a.example/a"}},
+		{Within: []string{"https://a.example/b"}},
 		{Proxy: "a"},
 		{NoProxy: "a"},
 		{CA: []byte("a")},

@@ -86,7 +86,7 @@ export const toolFields: Record<
         at: "passCredentials",
         label: "Pass credentials",
         as: "flag",
-        hint: "Send them to all hosts that the index of the Helm repository names",
+        hint: "Only Argo CD reads it; here the setting of the repository decides",
       },
     ],
   },

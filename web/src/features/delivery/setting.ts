@@ -172,6 +172,13 @@ const credentials: SettingField[] = [
   { name: "depth", label: "Depth", hint: "Commits of each reference that are fetched. Default: all", when: git },
   { name: "insecure", label: "Do not check its certificate or host key", flag: true },
   { name: "insecureOCIForceHttp", label: "Connect without TLS", flag: true, when: registry },
+  {
+    name: "passCredentials",
+    label: "Send the credential to all addresses that the index names",
+    hint: "Without it, only below the address of the repository or of the credential template",
+    flag: true,
+    when: (v, beside) => helm(v) && !registry(v) && !beside,
+  },
   { name: "enableLfs", label: "Fetch files of Git LFS", flag: true, when: git },
 ];
 
