@@ -237,7 +237,6 @@ func (r *Remote) artifact(ctx context.Context, src v1alpha1.ApplicationSource) (
 	}
 	reach := r.creds.way(src.RepoURL)
 	access := reach.access
-	access.PassCredentials = src.Helm != nil && src.Helm.PassCredentials
 	revision := artifact.Revision{Chart: src.Chart, Version: src.TargetRevision}
 	if !strings.HasPrefix(src.RepoURL, oci.Scheme) && strings.Contains(src.RepoURL, "://") {
 		repo, err := helmrepo.New(src.RepoURL, access, helmrepo.Options{Policy: r.policy, Store: r.store})

@@ -65,7 +65,7 @@ func (c *credentials) add(kind string, get func(string) []byte) {
 		url: spelled(url), below: below, plain: text("insecureOCIForceHttp") == "true", access: web.Access{
 			Username: string(get("username")), Password: string(get("password")), Bearer: string(get("bearerToken")),
 			ClientCert: get("tlsClientCertData"), ClientKey: get("tlsClientCertKey"), Insecure: text("insecure") == "true",
-			Proxy: text("proxy"), NoProxy: text("noProxy"),
+			Proxy: text("proxy"), NoProxy: text("noProxy"), PassCredentials: text("passCredentials") == "true", Within: bounds(url),
 		},
 	})
 	if name := text("name"); name != "" && (text("type") == "helm" || text("type") == "oci" || text("enableOCI") == "true") {
@@ -79,6 +79,14 @@ func (c *credentials) add(kind string, get func(string) []byte) {
 		return
 	}
 	c.exact[normal(text("url"))] = credential(get)
+}
+
+// bounds are the addresses over HTTP that the login of a Secret is for, as in an agent.
+func bounds(url string) []string {
+	if _, err := web.ParseAddress(url); err != nil {
+		return nil
+	}
+	return []string{url}
 }
 
 // fileCredentials reads repository Secrets of a file, "" for none.
