@@ -43,7 +43,7 @@ func rooms() map[string][]string {
 		"internal/engine/guard":    {api, object, plan},
 		"internal/engine/decide":   {api, object, diff, plan, "internal/engine/guard", "internal/engine/mark", "internal/project"},
 		"internal/engine/mark":     {api, object, "internal/strict"},
-		"internal/engine/trust":    {api, "internal/engine/decide", "internal/engine/render/need", "internal/project", redact},
+		"internal/engine/trust":    {api, source, "internal/engine/decide", "internal/engine/render/need", "internal/engine/supply", "internal/project", redact},
 		"internal/engine/fit":      {api, object},
 		"internal/engine/forecast": {object, diff},
 		"internal/engine/supply":   {api, source, "internal/engine/render", "internal/engine/render/need"},
@@ -177,11 +177,11 @@ func agentRooms() map[string][]string {
 		"internal/agent/place": {
 			api, source, source + "/...", object, diff, live, health, "internal/engine", "internal/engine/apply", "internal/project", "internal/git", "internal/webhook",
 			"internal/outward", "internal/agent/registry", "internal/agent/link", "internal/grant", "internal/sops", "internal/agent/credential", "internal/engine/supply",
-			"internal/engine/render", "internal/engine/render/need", "internal/integrity", "internal/engine/trust",
+			"internal/engine/render", "internal/engine/render/need", "internal/integrity/...", redact, "internal/engine/trust",
 		},
 		"internal/agent/credential": {"internal/sandbox"},
 		"internal/agent": {
-			api, source, source + "/...", "internal/git", "internal/grant", "internal/webhook", "internal/project", "internal/engine/...", "internal/integrity",
+			api, source, source + "/...", "internal/git", "internal/grant", "internal/webhook", "internal/project", "internal/engine/...", "internal/integrity/...",
 			"internal/sops", "internal/operate", "internal/inspect", "internal/cause", "internal/clue", "internal/seal", "internal/podlog", "internal/trace", "internal/inlet", "internal/outward", "internal/clock", redact,
 		},
 	}

@@ -62,7 +62,7 @@ func (in *inputs) resolve(ctx context.Context) error {
 		return at(StageFetch, err)
 	}
 	defer in.lap(StageVerify)
-	return at(StageVerify, in.trust.Verify(ctx, in.Sources, in.Revisions))
+	return at(StageVerify, in.trust.Verify(ctx, in.Sources, in.fetched))
 }
 
 // pin returns the revisions of an operation that has begun: it was asked for, or one of its hooks is running and

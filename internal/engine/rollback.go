@@ -52,7 +52,7 @@ func (in *inputs) movedPast(ctx context.Context, q v1alpha1.Quarantine) (bool, e
 		return false, err
 	}
 	if !slices.Equal(now, q.Revisions) { // a commit that is not trusted ends no rollback
-		if _, err := in.trust.Signers(ctx, spec, now); err != nil {
+		if _, err := in.trust.Signers(ctx, spec, fetched); err != nil {
 			return false, err
 		}
 	}

@@ -20,10 +20,13 @@ type Integrity struct {
 	Mode    v1alpha1.GPGMode
 	Keys    []string // ids or fingerprints of OpenPGP keys
 	Signers []string // principals of SSH signers; "*" for all that the agent trusts
+	Cosign  []string // names of the keys that sign artifacts
 }
 
 // Asks reports whether the project asks for signatures at all.
-func (i Integrity) Asks() bool { return i.Mode != "" && i.Mode != v1alpha1.GPGModeNone }
+func (i Integrity) Asks() bool {
+	return len(i.Cosign) > 0 || i.Mode != "" && i.Mode != v1alpha1.GPGModeNone
+}
 
 // Bounds of the policies of a project.
 const (
@@ -35,7 +38,8 @@ const (
 // integrity are the compiled policies of a project.
 type integrity struct {
 	gpg, ssh []integrityPolicy
-	every    *Integrity // of spec.signatureKeys: for what no policy of gpg matches
+	cosign   []integrityPolicy // of artifacts in registries
+	every    *Integrity        // of spec.signatureKeys: for what no policy of gpg matches
 }
 
 type integrityPolicy struct {
@@ -43,9 +47,9 @@ type integrityPolicy struct {
 	Integrity
 }
 
-// sshIntegrity is the annotation for SSH signers. It has the form of spec.sourceIntegrity, whose definition in Argo CD drops
-// fields that it does not know.
-type sshIntegrity struct {
+// annotated is the annotation for SSH signers and for artifacts. It has the form of spec.sourceIntegrity, whose definition in Argo CD
+// drops fields that it does not know.
+type annotated struct {
 	Git struct {
 		Policies []struct {
 			Repos []v1alpha1.SourceIntegrityGitRepo `json:"repos"`
@@ -55,6 +59,14 @@ type sshIntegrity struct {
 			} `json:"ssh"`
 		} `json:"policies"`
 	} `json:"git"`
+	OCI struct {
+		Policies []struct {
+			Repos  []v1alpha1.SourceIntegrityGitRepo `json:"repos"`
+			Cosign *struct {
+				Keys []string `json:"keys"`
+			} `json:"cosign"`
+		} `json:"policies"`
+	} `json:"oci"`
 }
 
 // newIntegrity compiles what a project asks of signatures. What cannot be read is an error as a whole: a policy must not get lost.
@@ -80,42 +92,53 @@ func newIntegrity(b *budget, spec *v1alpha1.AppProjectSpec, annotation string) (
 		}
 	}
 	var err error
-	out.ssh, err = sshPolicies(b, annotation)
-	if err == nil && len(out.gpg)+len(out.ssh) > maxPolicies {
+	out.ssh, out.cosign, err = annotatedPolicies(b, annotation)
+	if err == nil && len(out.gpg)+len(out.ssh)+len(out.cosign) > maxPolicies {
 		err = fmt.Errorf("the project has more than %d policies for signatures: join them", maxPolicies)
 	}
 	return out, err
 }
 
-func sshPolicies(b *budget, annotation string) ([]integrityPolicy, error) {
+func annotatedPolicies(b *budget, annotation string) (ssh, cosign []integrityPolicy, err error) {
 	if annotation == "" {
-		return nil, nil
+		return nil, nil, nil
 	}
 	const name = "annotation " + v1alpha1.AnnotationSourceIntegrity
 	if len(annotation) > maxPolicyBytes {
-		return nil, fmt.Errorf("%s has more than %d KiB: shorten it", name, maxPolicyBytes>>10)
+		return nil, nil, fmt.Errorf("%s has more than %d KiB: shorten it", name, maxPolicyBytes>>10)
 	}
-	var in sshIntegrity
+	var in annotated
 	raw, err := yaml.YAMLToJSONStrict([]byte(annotation))
 	if err == nil {
 		err = strict.Decode(raw, &in)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be read: write git.policies, each with repos and ssh (mode, signers), as YAML: %w", name, err)
+		return nil, nil, fmt.Errorf("%s cannot be read: write git.policies, each with repos and ssh (mode, signers), and oci.policies, "+
+			"each with repos and cosign (keys), as YAML: %w", name, err)
 	}
-	var out []integrityPolicy
 	for i, p := range in.Git.Policies {
 		where := fmt.Sprintf("%s: git.policies[%d]", name, i)
 		if p.SSH == nil {
-			return nil, fmt.Errorf("%s has no ssh: add it, with mode and signers", where)
+			return nil, nil, fmt.Errorf("%s has no ssh: add it, with mode and signers", where)
 		}
 		compiled, err := newIntegrityPolicy(b, where, p.Repos, Integrity{Mode: p.SSH.Mode, Signers: p.SSH.Signers})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		out = append(out, compiled)
+		ssh = append(ssh, compiled)
 	}
-	return out, nil
+	for i, p := range in.OCI.Policies {
+		where := fmt.Sprintf("%s: oci.policies[%d]", name, i)
+		if p.Cosign == nil || len(p.Cosign.Keys) == 0 {
+			return nil, nil, fmt.Errorf("%s has no cosign with keys: name the keys that sign the artifacts", where)
+		}
+		compiled, err := newIntegrityPolicy(b, where, p.Repos, Integrity{Mode: v1alpha1.GPGModeNone, Cosign: p.Cosign.Keys})
+		if err != nil {
+			return nil, nil, err
+		}
+		cosign = append(cosign, compiled)
+	}
+	return ssh, cosign, nil
 }
 
 func newIntegrityPolicy(b *budget, where string, repos []v1alpha1.SourceIntegrityGitRepo, asks Integrity) (integrityPolicy, error) {
@@ -125,7 +148,7 @@ func newIntegrityPolicy(b *budget, where string, repos []v1alpha1.SourceIntegrit
 	default:
 		return out, fmt.Errorf("%s: mode %.40q is not known: write none, head or strict", where, asks.Mode)
 	}
-	if len(asks.Keys)+len(asks.Signers) > maxNamed {
+	if len(asks.Keys)+len(asks.Signers)+len(asks.Cosign) > maxNamed {
 		return out, fmt.Errorf("%s names more than %d keys: divide it", where, maxNamed)
 	}
 	for _, r := range repos {
@@ -158,11 +181,10 @@ func (p integrityPolicy) matches(spellings []string) bool {
 	return included
 }
 
-// Integrity returns what the project asks of the signatures of a source. Sources that are not in Git have none that this is
-// about.
+// Integrity returns what the project asks of the signatures of a source: of its commits, or of its artifact.
 func (r *Rules) Integrity(src v1alpha1.ApplicationSource) (Integrity, error) {
-	if src.Chart != "" || strings.HasPrefix(src.RepoURL, "oci://") {
-		return Integrity{}, nil
+	if src.Chart != "" || strings.HasPrefix(src.RepoURL, schemeOCI) {
+		return r.artifactIntegrity(src)
 	}
 	i := r.integrity
 	if i.every == nil && len(i.gpg) == 0 && len(i.ssh) == 0 {

@@ -36,6 +36,7 @@ const (
 	ConfigCertificate = "argocd-tls-certs-cm"
 	ConfigGPGKeys     = "argocd-gpg-keys-cm"
 	ConfigSigners     = "slipway-allowed-signers"
+	ConfigArtifacts   = "slipway-artifact-keys"
 )
 
 // Settings is what Secrets and ConfigMaps in the agent's namespace say. Values of Secrets stay in here: they leave
@@ -144,6 +145,7 @@ func (s *Settings) Watch(ctx context.Context, g *errgroup.Group, config *rest.Co
 		{resource: "configmaps", fields: "metadata.name=" + ConfigCertificate},
 		{resource: "configmaps", fields: "metadata.name=" + ConfigGPGKeys},
 		{resource: "configmaps", fields: "metadata.name=" + ConfigSigners},
+		{resource: "configmaps", fields: "metadata.name=" + ConfigArtifacts},
 		{resource: "configmaps", fields: "metadata.name=" + link.ConfigPolicy},
 	} {
 		f.settings, f.ready, f.names = s, make(chan struct{}), map[string]bool{}

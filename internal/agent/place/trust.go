@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/trust"
 	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/integrity"
+	"github.com/slipway-gitops/slipway/internal/integrity/cosign"
 	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
 )
 
@@ -37,6 +38,9 @@ type Trust struct {
 	mu       sync.Mutex
 	version  uint64 // of the settings that keys is of
 	keys     *integrity.Keyring
+	cosign   []cosign.Key
+	edition  string // of cosign
+	signed   map[string]signedBy
 	verdicts map[string]judged
 	trusted  map[string]bool // history, with policy and keys -> verified as far as strict mode asks
 	began    time.Time       // when trusted was empty
@@ -67,12 +71,14 @@ func (t *Trust) Refresh() bool {
 	}
 	keys := integrity.NewKeyring(t.settings.Config(ConfigGPGKeys), t.settings.Config(ConfigSigners)[fieldSigners])
 	t.version = version
-	if t.keys != nil && t.keys.Edition() == keys.Edition() {
+	artifacts := readArtifactKeys(t.settings.Config(ConfigArtifacts))
+	if t.keys != nil && t.keys.Edition() == keys.Edition() && t.edition == artifacts.edition {
 		return false
 	}
 	changed := t.keys != nil
+	t.cosign, t.edition, t.signed = artifacts.keys, artifacts.edition, map[string]signedBy{}
 	t.keys, t.verdicts, t.trusted, t.began = keys, map[string]judged{}, map[string]bool{}, time.Now()
-	for _, fault := range keys.Faults() {
+	for _, fault := range append(keys.Faults(), artifacts.faults...) {
 		t.log.Warn("a signing key is not used", "reason", fault)
 	}
 	return changed
@@ -88,6 +94,9 @@ func (t *Trust) keyring() *integrity.Keyring {
 
 // Judge implements trust.Judge.
 func (t *Trust) Judge(ctx context.Context, claim trust.Claim) (string, error) {
+	if IsArtifact(claim.Source) {
+		return t.artifact(ctx, claim)
+	}
 	repo, _, err := t.sources.Repo(claim.Project, claim.Source)
 	if err != nil {
 		return "", err

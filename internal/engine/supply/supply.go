@@ -27,8 +27,10 @@ type Sources interface {
 
 // Fetched is a source at a resolved revision.
 type Fetched struct {
-	Tree  source.Tree
-	Scope string // users who may see it: repository and credential; results are cached per scope
+	Tree source.Tree
+	// Digest is that of what was fetched, for an artifact; "" for a tree of Git, whose revision stands for its content.
+	Digest string
+	Scope  string // users who may see it: repository and credential; results are cached per scope
 	// Notices are what users of the Application should know of a source that works.
 	Notices []v1alpha1.ApplicationCondition
 }
@@ -75,7 +77,7 @@ type Order struct {
 	Permits func(address, chart string) error // whether the project permits them, as those of a source
 	// Verify returns who signed what a need was resolved to; "" where the project does not ask. It has the address that the need is
 	// fetched from.
-	Verify func(ctx context.Context, n need.Need, resolved string) (signer string, err error)
+	Verify func(ctx context.Context, n need.Need, f Fetched) (signer string, err error)
 	Since  time.Time
 	Sealed bool // nothing is decrypted
 	// Had is what an earlier turn needed; where Held, an operation has begun with it and goes on with it.
@@ -160,7 +162,7 @@ func (o *Order) fetch(ctx context.Context, n need.Need) (source.Tree, error) {
 		return nil, err
 	}
 	if o.Verify != nil {
-		signer, err := o.Verify(ctx, asked, fetched.Tree.Revision())
+		signer, err := o.Verify(ctx, asked, fetched)
 		if err != nil {
 			return nil, &UnverifiedError{err}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/render/need"
+	"github.com/slipway-gitops/slipway/internal/engine/supply"
 	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/project"
 	"github.com/slipway-gitops/slipway/internal/redact"
@@ -27,7 +28,8 @@ type Judge interface {
 type Claim struct {
 	Project  string
 	Source   v1alpha1.ApplicationSource
-	Revision string            // full id of the commit
+	Revision string            // full id of the commit, or the version of a chart
+	Digest   string            // of an artifact; "" in Git
 	Names    []Name            // by which the source, its specification or its history leads to the commit
 	Policy   project.Integrity // what the project asks for
 }
@@ -55,9 +57,9 @@ type Check struct {
 }
 
 // Verify asks for the signatures of the revisions that are deployed.
-func (c *Check) Verify(ctx context.Context, sources []v1alpha1.ApplicationSource, revisions []string) error {
+func (c *Check) Verify(ctx context.Context, sources []v1alpha1.ApplicationSource, fetched []supply.Fetched) error {
 	var err error
-	c.sources, err = c.Signers(ctx, sources, revisions)
+	c.sources, err = c.Signers(ctx, sources, fetched)
 	return err
 }
 
@@ -73,10 +75,10 @@ func (c *Check) signed() string {
 }
 
 // Signers says who signed the revisions of sources; nothing where the project asks for no signature.
-func (c *Check) Signers(ctx context.Context, sources []v1alpha1.ApplicationSource, revisions []string) ([]string, error) {
+func (c *Check) Signers(ctx context.Context, sources []v1alpha1.ApplicationSource, fetched []supply.Fetched) ([]string, error) {
 	var out []string
 	for i, src := range sources {
-		said, err := c.one(ctx, src, revisions[i])
+		said, err := c.one(ctx, src, fetched[i])
 		if err != nil {
 			if len(sources) > 1 {
 				err = fmt.Errorf("%w (source %d of %d)", err, i+1, len(sources))
@@ -94,9 +96,9 @@ func (c *Check) Signers(ctx context.Context, sources []v1alpha1.ApplicationSourc
 }
 
 // Need says who signed what a source needs from elsewhere; "" where the project does not ask. A file by URL has no signature.
-func (c *Check) Need(ctx context.Context, n need.Need, resolved string) (string, error) {
+func (c *Check) Need(ctx context.Context, n need.Need, f supply.Fetched) (string, error) {
 	if n.Kind != need.File {
-		return c.one(ctx, n.Source(), resolved)
+		return c.one(ctx, n.Source(), f)
 	}
 	policy, err := c.Rules.Integrity(v1alpha1.ApplicationSource{RepoURL: n.URL})
 	if err != nil {
@@ -111,7 +113,7 @@ func (c *Check) Need(ctx context.Context, n need.Need, resolved string) (string,
 }
 
 // one says who signed a revision of a source; "" where the project does not ask.
-func (c *Check) one(ctx context.Context, src v1alpha1.ApplicationSource, revision string) (string, error) {
+func (c *Check) one(ctx context.Context, src v1alpha1.ApplicationSource, f supply.Fetched) (string, error) {
 	policy, err := c.Rules.Integrity(src)
 	if err != nil {
 		return "", policyError{err}
@@ -119,13 +121,18 @@ func (c *Check) one(ctx context.Context, src v1alpha1.ApplicationSource, revisio
 	if !policy.Asks() {
 		return "", nil
 	}
+	revision := f.Tree.Revision()
 	signer, err := c.signer(ctx, Claim{
-		Project: c.App.Spec.ProjectName(), Source: src, Revision: revision, Names: c.names(src, revision), Policy: policy,
+		Project: c.App.Spec.ProjectName(), Source: src, Revision: revision, Digest: f.Digest, Names: c.names(src, revision), Policy: policy,
 	})
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s is signed by %s", decide.Short([]string{revision}), legible.Line(signer, maxSigner)), nil
+	what := decide.Short([]string{revision})
+	if f.Digest != "" && f.Digest != revision {
+		what += " (" + legible.Revision(f.Digest, 12) + ")"
+	}
+	return fmt.Sprintf("%s is signed by %s", what, legible.Line(signer, maxSigner)), nil
 }
 
 func (c *Check) signer(ctx context.Context, claim Claim) (string, error) {

@@ -10,7 +10,9 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/render/need"
+	"github.com/slipway-gitops/slipway/internal/engine/supply"
 	"github.com/slipway-gitops/slipway/internal/project"
+	"github.com/slipway-gitops/slipway/internal/source"
 )
 
 func TestTheNamesThatLedToACommit(t *testing.T) {
@@ -59,6 +61,15 @@ func (k keyed) Judge(_ context.Context, claim Claim) (string, error) {
 	return "SSH key of Ann", nil
 }
 
+// at is a tree at a revision.
+type at struct {
+	source.Tree
+	revision string
+}
+
+// Revision implements source.Tree.
+func (a at) Revision() string { return a.revision }
+
 func TestWhatASourceNeedsFromElsewhereIsVerifiedToo(t *testing.T) {
 	t.Parallel()
 	p := &v1alpha1.AppProject{}
@@ -87,7 +98,7 @@ func TestWhatASourceNeedsFromElsewhereIsVerifiedToo(t *testing.T) {
 		{need.Need{Kind: need.File, URL: "https://elsewhere.example/values.yaml"}, "good", "", ""},
 		{need.Need{Kind: need.Chart, URL: "https://git.example/charts", Name: "web"}, "1.0.0", "", ""},
 	} {
-		signer, err := c.Need(t.Context(), k.need, k.at)
+		signer, err := c.Need(t.Context(), k.need, supply.Fetched{Tree: at{revision: k.at}})
 		if signer != k.signer || (err == nil) != (k.fail == "") || err != nil && !strings.Contains(err.Error(), k.fail) {
 			t.Errorf("%s at %s: %q, %v", k.need, k.at, signer, err)
 		}

@@ -43,10 +43,11 @@ func refuse(format string, args ...any) error {
 
 // descriptor names content of a registry.
 type descriptor struct {
-	MediaType string `json:"mediaType"`
-	Digest    string `json:"digest"`
-	Size      int64  `json:"size"`
-	Platform  struct {
+	MediaType    string `json:"mediaType"`
+	ArtifactType string `json:"artifactType"`
+	Digest       string `json:"digest"`
+	Size         int64  `json:"size"`
+	Platform     struct {
 		OS           string `json:"os"`
 		Architecture string `json:"architecture"`
 		Variant      string `json:"variant"`

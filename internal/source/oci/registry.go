@@ -63,14 +63,14 @@ func (r *registry) ask(ctx context.Context, method string, at *url.URL, header h
 	return resp, nil
 }
 
-// get reads what is at an address, at most most bytes.
-func (r *registry) get(ctx context.Context, at *url.URL, header http.Header, most int64) ([]byte, error) {
+// get reads what is at an address, at most as much as a manifest may have.
+func (r *registry) get(ctx context.Context, at *url.URL, header http.Header) ([]byte, error) {
 	resp, err := r.ask(ctx, http.MethodGet, at, header)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	return read(at, resp, most)
+	return read(at, resp, maxManifest)
 }
 
 // read reads an answer of at most most bytes.
@@ -106,7 +106,7 @@ func (r *registry) digestOf(ctx context.Context, tag string) (string, error) {
 	if digest := resp.Header.Get("Docker-Content-Digest"); IsDigest(digest) {
 		return digest, nil // what is fetched later must have it
 	}
-	raw, err := r.get(ctx, at, acceptManifests(), maxManifest) // some registries leave it out
+	raw, err := r.get(ctx, at, acceptManifests()) // some registries leave it out
 	if err != nil {
 		return "", err
 	}
@@ -118,7 +118,7 @@ func (r *registry) manifest(ctx context.Context, digest string) (manifest, error
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
 	at := r.at("manifests", digest)
-	raw, err := r.get(ctx, at, acceptManifests(), maxManifest)
+	raw, err := r.get(ctx, at, acceptManifests())
 	if errors.Is(err, web.ErrNotFound) {
 		return manifest{}, fmt.Errorf("%w: %s has no manifest %s: it was deleted, or belongs to another repository",
 			artifact.ErrNoVersion, r.path, digest)

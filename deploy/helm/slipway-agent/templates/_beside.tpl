@@ -27,6 +27,7 @@ rules:
       - slipway-agent-journal
       - slipway-agent-policy
       - slipway-allowed-signers
+      - slipway-artifact-keys
     verbs: [get, list, watch]
   - apiGroups: [""]
     resources: [configmaps]

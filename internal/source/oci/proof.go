@@ -1,0 +1,147 @@
+package oci
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/slipway-gitops/slipway/internal/source/artifact"
+	"github.com/slipway-gitops/slipway/internal/source/web"
+	"github.com/slipway-gitops/slipway/internal/strict"
+)
+
+// Media types and annotations of signatures.
+const (
+	typeSimpleSigning   = "application/vnd.dev.cosign.simplesigning.v1+json"
+	typeBundle          = "application/vnd.dev.sigstore.bundle"
+	annotationSignature = "dev.cosignproject.cosign/signature"
+)
+
+// Bounds of the signatures of one artifact.
+const (
+	maxProofs     = 50
+	maxProof      = 1 << 20 // bytes
+	maxReferrings = 1000    // entries of an index that are looked at
+)
+
+// Proof is a signature that a registry has of an artifact. Nothing of it is verified.
+type Proof struct {
+	Payload   []byte // the signed text, or a bundle of text and signature
+	Signature string // in base64; "" for a bundle
+}
+
+// Proofs returns the signatures of a digest that cosign made: those of the tag that is named after it, and the bundles that refer to
+// it.
+func (r *Remote) Proofs(ctx context.Context, digest string) ([]Proof, error) {
+	if !IsDigest(digest) {
+		return nil, fmt.Errorf("%s: %w: it has no digest", r.URL(), artifact.ErrNoVersion)
+	}
+	ctx, cancel := context.WithTimeout(ctx, listLimit)
+	defer cancel()
+	bundles, err := r.registry.bundles(ctx, digest)
+	if err != nil {
+		return nil, fmt.Errorf("%s@%s: read its signatures: %w", r.URL(), digest, err)
+	}
+	tagged, err := r.registry.tagged(ctx, digest, maxProofs-len(bundles))
+	if err != nil {
+		return nil, fmt.Errorf("%s@%s: read its signatures: %w", r.URL(), digest, err)
+	}
+	return append(bundles, tagged...), nil
+}
+
+// tagged are the signatures under the tag that is named after a digest.
+func (r *registry) tagged(ctx context.Context, digest string, most int) ([]Proof, error) {
+	m, err := r.sidecar(ctx, strings.Replace(digest, ":", "-", 1)+".sig")
+	if err != nil {
+		return nil, err
+	}
+	var out []Proof
+	for _, layer := range m.Layers {
+		signature := layer.Annotations[annotationSignature]
+		if layer.MediaType != typeSimpleSigning || signature == "" || len(signature) > maxProof || len(out) >= most {
+			continue
+		}
+		payload, err := r.small(ctx, layer)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Proof{Payload: payload, Signature: signature})
+	}
+	return out, nil
+}
+
+// bundles are the signatures that refer to a digest: by the registry's list of referrers, or where it has none by the index that
+// clients keep under a tag.
+func (r *registry) bundles(ctx context.Context, digest string) ([]Proof, error) {
+	raw, err := r.get(ctx, r.at("referrers", digest), http.Header{"Accept": {typeIndex}})
+	var index manifest
+	switch {
+	case errors.Is(err, web.ErrNotFound):
+		index, err = r.sidecar(ctx, strings.Replace(digest, ":", "-", 1))
+	case err == nil:
+		if strict.Decode(raw, &index, strict.Foreign) != nil {
+			err = refuse("the registry's list of what refers to it cannot be read")
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []Proof
+	for _, d := range index.Manifests[:min(len(index.Manifests), maxReferrings)] {
+		if !strings.HasPrefix(d.ArtifactType, typeBundle) || !IsDigest(d.Digest) || len(out) >= maxProofs {
+			continue
+		}
+		m, err := r.manifest(ctx, d.Digest)
+		if err != nil {
+			return nil, err
+		}
+		if len(m.Layers) != 1 || !strings.HasPrefix(m.Layers[0].MediaType, typeBundle) {
+			continue
+		}
+		payload, err := r.small(ctx, m.Layers[0])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Proof{Payload: payload})
+	}
+	return out, nil
+}
+
+// sidecar reads the manifest of a tag beside an artifact; an empty one where there is none. What it says is verified later.
+func (r *registry) sidecar(ctx context.Context, tag string) (manifest, error) {
+	var m manifest
+	raw, err := r.get(ctx, r.at("manifests", tag), acceptManifests())
+	if errors.Is(err, web.ErrNotFound) {
+		return m, nil
+	}
+	if err != nil {
+		return m, err
+	}
+	if strict.Decode(raw, &m, strict.Foreign) != nil {
+		return m, refuse("the manifest under the tag %s cannot be read", tag)
+	}
+	return m, nil
+}
+
+// small reads content that is small, which must have its digest.
+func (r *registry) small(ctx context.Context, d descriptor) ([]byte, error) {
+	if !IsDigest(d.Digest) || d.Size <= 0 || d.Size > maxProof {
+		return nil, refuse("a signature has a size or a digest that is not possible")
+	}
+	content, err := r.blob(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = content.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(content, d.Size+1))
+	if err != nil {
+		return nil, err
+	}
+	if digestLike(d.Digest, raw) != d.Digest {
+		return nil, refuse("the registry sends other content than that of %s: look who changed it", d.Digest)
+	}
+	return raw, nil
+}
