@@ -72,6 +72,8 @@ type Setting struct {
 	Labels  map[string]string `json:"labels,omitempty"`
 	// Connection is what the agent last found when it used it.
 	Connection *Connection `json:"connection,omitempty"`
+	// Cluster is what the agent knows of a cluster; nil from an agent that does not report it, and for other settings.
+	Cluster *ClusterState `json:"cluster,omitempty"`
 	// Version is the resourceVersion that a change may be checked against.
 	Version string `json:"version,omitempty"`
 }
@@ -82,6 +84,24 @@ type Connection struct {
 	Status  string    `json:"status"`
 	Message string    `json:"message,omitempty"`
 	At      time.Time `json:"at,omitzero"`
+}
+
+// ClusterState is what an agent knows of a cluster that it deploys to, as of the time of its connection. What it does not know is
+// missing.
+type ClusterState struct {
+	// Kubernetes is the version of the API server.
+	Kubernetes string `json:"kubernetes,omitempty"`
+	// Latency is the median of the time that the last answers took, in milliseconds.
+	Latency float64 `json:"latency,omitempty"`
+	// Kinds is the number of kinds that the API server has.
+	Kinds int `json:"kinds,omitempty"`
+	// Applications is the number of Applications that deploy there, and Objects that of their objects.
+	Applications int `json:"applications"`
+	Objects      int `json:"objects,omitempty"`
+	// Implied says that no Secret describes it: it is the agent's own.
+	Implied bool `json:"implied,omitempty"`
+	// Off says that it is switched off as a destination.
+	Off bool `json:"off,omitempty"`
 }
 
 // Hash returns a hash for Item.Hash: 16 hexadecimal digits.

@@ -138,7 +138,7 @@ spec:
 		Log: slog.New(slog.DiscardHandler),
 	}
 	s.keeps = setting.Config{
-		Apps: a.apps.Dynamic, Namespace: s.ns, Engine: a.engine, Settings: a.settings, Git: a.git, Outbound: thisMachine, Now: time.Now,
+		Apps: a.apps.Dynamic, Namespace: s.ns, Engine: a.engine, Settings: a.settings, Clusters: a.clusters, Git: a.git, Outbound: thisMachine, Now: time.Now,
 		Artifacts: a.sources.Artifacts, Registries: a.registries,
 		Keys: func() []link.SealKey {
 			return []link.SealKey{{Public: s.public, Private: [32]byte(key.Bytes())}}

@@ -18,7 +18,7 @@ func FuzzWhatIsReadOfSettingsIsJSON(f *testing.F) {
 		all := []map[string][]byte{
 			KnownHosts(first, "1"), Certificates(map[string]string{first: second}, "1"), GPGKeys(map[string]string{first: second}, "1"),
 		}
-		raw, err := SecretSetting(map[string][]byte{"config": []byte(second), "url": []byte(first), second: []byte(first)}, nil, "1", nil)
+		raw, err := SecretSetting(map[string][]byte{"config": []byte(second), "url": []byte(first), second: []byte(first)}, nil, "1", nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestASecretIsToldByItsPublicFieldsAlone(t *testing.T) {
 		"url": []byte("https://ann:PLANTED@git.example/x"), "type": []byte("git"), "password": []byte("PLANTED"), "sshPrivateKey": []byte("PLANTED"),
 		"somethingNew": []byte("PLANTED"), "empty": nil, "proxy": []byte("http://u:PLANTED@proxy:3128"),
 		"config": []byte(`{"bearerToken":"PLANTED","username":"","tlsClientConfig":{"caData":"PLANTED","insecure":false}}`),
-	}, map[string]string{"team": "a"}, "7", nil)
+	}, map[string]string{"team": "a"}, "7", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

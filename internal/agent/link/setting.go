@@ -23,8 +23,10 @@ import (
 const maxField = 2 << 10
 
 // SecretSetting returns what is reported about a Secret of a repository, a credential template or a cluster.
-func SecretSetting(data map[string][]byte, labels map[string]string, version string, connection *agentapi.Connection) ([]byte, error) {
-	out := agentapi.Setting{Fields: map[string]string{}, Labels: labels, Version: version, Connection: connection}
+func SecretSetting(data map[string][]byte, labels map[string]string, version string, connection *agentapi.Connection,
+	cluster *agentapi.ClusterState,
+) ([]byte, error) {
+	out := agentapi.Setting{Fields: map[string]string{}, Labels: labels, Version: version, Connection: connection, Cluster: cluster}
 	for name, raw := range data {
 		value := strings.TrimSpace(string(raw))
 		switch {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"sync"
 
 	"k8s.io/client-go/rest"
@@ -51,9 +50,8 @@ type Options struct {
 	Notify func(live.Event)
 	Kinds  func() // called for kinds that changed
 	// called for what a look found although no event reported it; nil for none
-	Missed  func(wait string)
-	Guard   transport.WrapperFunc                                         // in front of every request; nil for none
-	Observe func(server string) func(http.RoundTripper) http.RoundTripper // called with the result of requests; nil for none
+	Missed func(wait string)
+	Guard  transport.WrapperFunc // in front of every request; nil for none
 	// Opened is called for each connection to a cluster, by the cluster's key; nil for none. It must not block.
 	Opened func(key string, config *rest.Config, state *live.Cluster)
 }
@@ -94,7 +92,8 @@ func (c *Clusters) Reach(ctx context.Context, project string, dest v1alpha1.Appl
 	return d, who, err
 }
 
-// KeyOf is the key of the cluster that a project's Application deploys to.
+// KeyOf is the key of the cluster that a project's Application deploys to. It is also known of the agent's own while that is switched
+// off.
 func (c *Clusters) KeyOf(project string, dest v1alpha1.ApplicationDestination) (string, error) {
 	entry, err := c.find(project, dest)
 	return entry.key(), err
@@ -136,6 +135,9 @@ func (c *Clusters) Identify(called string, dest v1alpha1.ApplicationDestination)
 // ownCluster is the id of the agent's own cluster when no Secret describes it.
 const ownCluster = "own"
 
+// ownAddress is what stands for the address of its API server.
+const ownAddress = v1alpha1.InClusterServer
+
 func (c *Clusters) find(project string, dest v1alpha1.ApplicationDestination) (clusterEntry, error) {
 	server := dest.Server
 	if server != "" && dest.Name != "" {
@@ -150,9 +152,12 @@ func (c *Clusters) find(project string, dest v1alpha1.ApplicationDestination) (c
 	entry, ok := c.Settings.cluster(project, server, dest.Name)
 	switch {
 	case (server == v1alpha1.InClusterServer || entry.server == v1alpha1.InClusterServer) && !c.Settings.InCluster():
-		return clusterEntry{}, fmt.Errorf("the agent's own cluster is switched off as a destination (%s in %s is false): "+
+		if !ok {
+			entry = clusterEntry{server: server, name: v1alpha1.InClusterName, id: ownCluster}
+		}
+		return entry, fmt.Errorf("the agent's own cluster is switched off as a destination (%s in %s is false): "+
 			"deploy to another cluster",
-			keyInCluster, ConfigArgoCD)
+			KeyInCluster, ConfigArgoCD)
 	case ok:
 		return entry, entry.wrong
 	case server == v1alpha1.InClusterServer && c.Namespaced:

@@ -177,20 +177,6 @@ func readProxy(text string) (*url.URL, error) {
 	return proxy, nil
 }
 
-// ClusterConfig reads the connection that a cluster Secret describes, or would describe: name is its own, data what it holds. It connects
-// to nothing but what the policy allows, and uses no identity of the agent.
-func ClusterConfig(name string, data map[string][]byte, policy *outward.Policy) (*rest.Config, error) {
-	config, err := clusterEntry{server: strings.TrimSpace(string(data["server"])), secret: name, config: data["config"]}.rest(nil)
-	if err != nil {
-		return nil, err
-	}
-	next, err := carry(config, policy)
-	if err != nil {
-		return nil, err
-	}
-	return over(config.Host, next), nil
-}
-
 // CheckCluster finds what is wrong in what a cluster Secret would hold, in the words of its fields. A connection that it has already
 // stays as it is.
 func CheckCluster(name string, have, next map[string][]byte) error {

@@ -21,6 +21,9 @@ type Destination struct {
 	entry  clusterEntry
 	rest   *rest.Config
 	wire   *wire // nil for the agent's own connection
+	pulse  pulse
+	end    context.CancelFunc // of what looks after the pulse
+	ended  sync.WaitGroup
 	Target apply.Target
 	actors actors
 
@@ -41,6 +44,8 @@ func (d *Destination) Called() (name, server string) {
 
 // close ends all that watches the cluster.
 func (d *Destination) close() {
+	d.end()
+	d.ended.Wait()
 	d.Target.Live.Close()
 	if d.wire != nil {
 		d.wire.close()
@@ -48,7 +53,10 @@ func (d *Destination) close() {
 }
 
 // key distinguishes connections: by server, and by whose credentials it is.
-func (e clusterEntry) key() string { return e.server + " " + e.secret }
+func (e clusterEntry) key() string { return ClusterKey(e.server, e.secret) }
+
+// ClusterKey is the key of the cluster at an address, as a Secret describes it; of the agent's own, secret is empty where none does.
+func ClusterKey(server, secret string) string { return server + " " + secret }
 
 // destination opens a cluster, or returns it as it was opened before. Callers hold the lock.
 func (c *Clusters) destination(ctx context.Context, entry clusterEntry) (*Destination, error) {
@@ -72,6 +80,7 @@ func (c *Clusters) destination(ctx context.Context, entry clusterEntry) (*Destin
 	if err := c.wire(fresh); err != nil {
 		return nil, err
 	}
+	fresh.rest.Wrap(fresh.pulse.around)
 	var limited *fence
 	if entry.limits.Any() {
 		if limited, err = newFence(entry.limits, fresh.rest.Host); err != nil {
@@ -81,9 +90,6 @@ func (c *Clusters) destination(ctx context.Context, entry clusterEntry) (*Destin
 	}
 	if c.Guard != nil {
 		fresh.rest.Wrap(c.Guard)
-	}
-	if c.Observe != nil && fresh.wire != nil {
-		fresh.rest.Wrap(c.Observe(entry.server))
 	}
 	fresh.Target, err = c.connect(ctx, fresh.rest, live.Config{
 		Server: entry.server, Health: judge, Tracking: tracked, Excluded: excluded, Shadow: c.Shadow, Limits: entry.limits, Lenient: lenient,
@@ -98,11 +104,18 @@ func (c *Clusters) destination(ctx context.Context, entry clusterEntry) (*Destin
 	if d != nil {
 		c.closing.Go(d.close)
 	}
+	c.attend(ctx, fresh)
 	c.open[key] = fresh
 	if c.Opened != nil {
 		c.Opened(key, fresh.rest, fresh.Target.Live)
 	}
 	return fresh, nil
+}
+
+// attend looks after the pulse of a cluster until it is closed.
+func (c *Clusters) attend(ctx context.Context, d *Destination) {
+	ctx, d.end = context.WithCancel(context.WithoutCancel(ctx))
+	d.ended.Go(func() { d.pulse.keep(ctx, d.Target.Live.AskVersion) })
 }
 
 // wire says how a cluster is reached. It asks nothing of it.

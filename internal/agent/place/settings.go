@@ -89,12 +89,13 @@ func (s *Settings) TimeLimit() time.Duration {
 
 // Keys of argocd-cm.
 const (
-	keyInCluster = "cluster.inClusterEnabled"
+	// KeyInCluster is "false" where the agent's own cluster is no destination.
+	KeyInCluster = "cluster.inClusterEnabled"
 	keyRespect   = "resource.respectRBAC"
 )
 
 // InCluster reports whether the agent's own cluster may be a destination.
-func (s *Settings) InCluster() bool { return s.Config(ConfigArgoCD)[keyInCluster] != "false" }
+func (s *Settings) InCluster() bool { return s.Config(ConfigArgoCD)[KeyInCluster] != "false" }
 
 // lenience is what becomes of kinds that may not be listed. A value that Argo CD does not know means nothing, as there.
 func (s *Settings) lenience() live.Lenience {

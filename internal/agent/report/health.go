@@ -59,10 +59,7 @@ func (s *Source) Components() []agentapi.Component {
 
 func (s *Source) apiHealth() agentapi.Component {
 	c := agentapi.Component{Name: "kubernetes", Status: agentapi.ComponentHealthy}
-	s.mu.Lock()
-	r := s.reached[v1alpha1.InClusterServer]
-	s.mu.Unlock()
-	if r != nil && r.silent() > apiSilence {
+	if s.own.silent() > apiSilence {
 		c.Status, c.Message = agentapi.ComponentDegraded, "the API server does not answer, or answers with errors"
 	}
 	return c

@@ -14,18 +14,6 @@ type reachable struct {
 	good, bad atomic.Int64 // when the last one did, and the last one did not; Unix nanoseconds
 }
 
-// state is a word of agentapi.Connection.
-func (r *reachable) state() string {
-	good, bad := r.good.Load(), r.bad.Load()
-	switch {
-	case good == 0 && bad == 0:
-		return "Unknown"
-	case bad > good:
-		return "Failed"
-	}
-	return "Successful"
-}
-
 // silent is how long nothing has worked; 0 where the last request did.
 func (r *reachable) silent() time.Duration {
 	good, bad := r.good.Load(), r.bad.Load()
@@ -35,27 +23,18 @@ func (r *reachable) silent() time.Duration {
 	return time.Since(time.Unix(0, good))
 }
 
-// Observe returns what notes how requests to a server go.
-func (s *Source) Observe(server string) func(http.RoundTripper) http.RoundTripper {
-	s.mu.Lock()
-	r := s.reached[server]
-	if r == nil {
-		r = &reachable{}
-		s.reached[server] = r
-	}
-	s.mu.Unlock()
-	return func(next http.RoundTripper) http.RoundTripper {
-		return place.RoundTripper(func(req *http.Request) (*http.Response, error) {
-			resp, err := next.RoundTrip(req)
-			switch {
-			case err == nil && resp.StatusCode < http.StatusInternalServerError && resp.StatusCode != http.StatusUnauthorized:
-				r.good.Store(time.Now().UnixNano())
-			case req.Context().Err() == nil:
-				r.bad.Store(time.Now().UnixNano())
-			}
-			return resp, err
-		})
-	}
+// Observe notes how requests to the agent's own API server go.
+func (s *Source) Observe(next http.RoundTripper) http.RoundTripper {
+	return place.RoundTripper(func(req *http.Request) (*http.Response, error) {
+		resp, err := next.RoundTrip(req)
+		switch {
+		case err == nil && resp.StatusCode < http.StatusInternalServerError && resp.StatusCode != http.StatusUnauthorized:
+			s.own.good.Store(time.Now().UnixNano())
+		case req.Context().Err() == nil:
+			s.own.bad.Store(time.Now().UnixNano())
+		}
+		return resp, err
+	})
 }
 
 // redaction is what the agent knows of secrets. It is the second lock: what leaves the agent is made of fields that hold none.

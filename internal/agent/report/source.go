@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
@@ -44,10 +45,12 @@ type Source struct {
 	known      atomic.Pointer[agentapi.Versions]
 	speaks     atomic.Bool // this replica reports to the server
 
+	own      reachable   // the agent's own API server
+	clusters clusterRows // as last reported
+
 	mu      sync.Mutex
-	reached map[string]*reachable // clusters by server
-	looked  string                // connections, as last looked at
-	entries map[string]parsed     // of ConfigMaps with several items
+	looked  string            // connections, as last looked at
+	entries map[string]parsed // of ConfigMaps with several items
 	hide    redaction
 }
 
@@ -85,7 +88,7 @@ type parsed struct {
 
 // New makes the reporter of the parts of an agent.
 func New(c Config) *Source {
-	s := &Source{Config: c, reached: map[string]*reachable{}, entries: map[string]parsed{}}
+	s := &Source{Config: c, entries: map[string]parsed{}}
 	s.happenings = newHappenings(func(e agentapi.Event) {
 		e.Message, e.Reason = s.RedactText(e.Message), s.RedactText(e.Reason)
 		s.link.Event(e)
@@ -165,7 +168,7 @@ func (s *Source) SettingsChanged() {
 	}
 }
 
-// lookAtConnections reports repositories and clusters that can be reached no more, or again.
+// lookAtConnections reports repositories that can be reached no more, or again, and the condition of clusters.
 func (s *Source) lookAtConnections() {
 	var b strings.Builder
 	for _, r := range s.followed() {
@@ -174,14 +177,14 @@ func (s *Source) lookAtConnections() {
 		}
 	}
 	s.mu.Lock()
-	for _, server := range slices.Sorted(maps.Keys(s.reached)) {
-		fmt.Fprintf(&b, "%s %s\n", server, s.reached[server].state())
-	}
 	news := b.String() != s.looked
 	s.looked = b.String()
 	s.mu.Unlock()
 	if news {
-		s.link.Rescan(agentapi.ItemRepository, agentapi.ItemCluster)
+		s.link.Rescan(agentapi.ItemRepository)
+	}
+	if s.clusters.look(s.clusterNow(), time.Now()) {
+		s.link.Rescan(agentapi.ItemCluster)
 	}
 }
 
@@ -218,7 +221,11 @@ func (s *Source) Keys(kind agentapi.ItemKind) ([]agentapi.Key, bool) {
 		for _, called := range s.Projects.Names() {
 			out = append(out, itemKey(kind, s.Namespace, called))
 		}
-	case agentapi.ItemRepository, agentapi.ItemRepoCreds, agentapi.ItemCluster:
+	case agentapi.ItemCluster:
+		for _, called := range s.clusterNames() {
+			out = append(out, itemKey(kind, s.Namespace, called))
+		}
+	case agentapi.ItemRepository, agentapi.ItemRepoCreds:
 		for called := range s.Settings.OfKind(secretKind(kind)) {
 			out = append(out, itemKey(kind, s.Namespace, called))
 		}
@@ -243,7 +250,9 @@ func (s *Source) Has(key agentapi.Key) bool {
 		return s.sets.get(id) != nil
 	case agentapi.ItemArgoProject:
 		return s.Projects.Get(key.Name, s.Namespace) != nil
-	case agentapi.ItemRepository, agentapi.ItemRepoCreds, agentapi.ItemCluster:
+	case agentapi.ItemCluster:
+		return slices.Contains(s.clusterNames(), key.Name)
+	case agentapi.ItemRepository, agentapi.ItemRepoCreds:
 		_, ok := s.Settings.Secret(key.Name, secretKind(key.Kind))
 		return ok
 	case agentapi.ItemInstances:
@@ -268,11 +277,13 @@ func (s *Source) Body(key agentapi.Key) []byte {
 		if p := s.Projects.Get(key.Name, s.Namespace); p != nil {
 			raw, err = link.Project(p)
 		}
-	case agentapi.ItemRepository, agentapi.ItemRepoCreds, agentapi.ItemCluster:
+	case agentapi.ItemCluster:
+		raw, err = s.clusterBody(key.Name)
+	case agentapi.ItemRepository, agentapi.ItemRepoCreds:
 		if sec, ok := s.Settings.Secret(key.Name, secretKind(key.Kind)); ok {
 			labels := maps.Clone(sec.Labels)
 			delete(labels, v1alpha1.LabelSecretType)
-			raw, err = link.SecretSetting(sec.Data, labels, sec.Version, s.connection(key.Kind, sec))
+			raw, err = link.SecretSetting(sec.Data, labels, sec.Version, s.connection(key.Kind, sec), nil)
 		}
 	case agentapi.ItemInstances:
 		raw, err = s.instanceBody(id)
@@ -286,18 +297,10 @@ func (s *Source) Body(key agentapi.Key) []byte {
 	return s.Redact(raw)
 }
 
-// connection returns what is known of the way to a repository or a cluster.
+// connection returns what is known of the way to a repository.
 func (s *Source) connection(kind agentapi.ItemKind, sec place.Secret) *agentapi.Connection {
 	unknown := &agentapi.Connection{Status: "Unknown"}
-	switch kind {
-	case agentapi.ItemCluster:
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if r := s.reached[sec.Get("server")]; r != nil {
-			return &agentapi.Connection{Status: r.state()}
-		}
-		return unknown
-	case agentapi.ItemRepository:
+	if kind == agentapi.ItemRepository {
 		if known := s.artifactConnection(sec); known != nil {
 			return known
 		}

@@ -3,6 +3,7 @@ package setting
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -23,7 +24,9 @@ func keeperWith(t *testing.T, policy *outward.Policy) *keeper {
 		t.Fatal(err)
 	}
 	artifacts := &place.Artifacts{Policy: policy, Store: store}
-	return &keeper{Config: Config{Outbound: policy, Settings: place.NewSettings(nil), Artifacts: artifacts}}
+	settings := place.NewSettings(nil)
+	clusters := place.NewClusters(place.Options{Settings: settings, Outbound: policy, Log: slog.New(slog.DiscardHandler)})
+	return &keeper{Config: Config{Outbound: policy, Settings: settings, Artifacts: artifacts, Clusters: clusters}}
 }
 
 func TestATryOfAConnectionReachesNothingOfThisMachine(t *testing.T) {

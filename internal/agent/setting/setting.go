@@ -40,6 +40,7 @@ type Config struct {
 	Namespace string            // of the agent
 	Engine    *engine.Engine
 	Settings  *place.Settings
+	Clusters  *place.Clusters
 	Git       *git.Client
 	Artifacts *place.Artifacts
 	Outbound  *outward.Policy
@@ -252,6 +253,9 @@ func checkAims(req agentapi.SettingChange, have, next map[string][]byte) error {
 
 func (v *keeper) secretApply(ctx context.Context, req agentapi.SettingChange) (agentapi.Setting, error) {
 	have, err := v.readSecret(ctx, req.Type, req.Name)
+	if err == nil && have.obj == nil && v.isImplied(req) {
+		req = described(req)
+	}
 	switch {
 	case err != nil:
 		return agentapi.Setting{}, err
@@ -365,7 +369,7 @@ func nextLabels(have map[string]string, req agentapi.SettingChange) map[string]s
 func shown(data map[string][]byte, obj *unstructured.Unstructured) (agentapi.Setting, error) {
 	labels := maps.Clone(obj.GetLabels())
 	delete(labels, v1alpha1.LabelSecretType)
-	raw, err := link.SecretSetting(data, labels, obj.GetResourceVersion(), nil)
+	raw, err := link.SecretSetting(data, labels, obj.GetResourceVersion(), nil, nil)
 	if err != nil {
 		return agentapi.Setting{}, err
 	}
@@ -438,6 +442,9 @@ func (v *keeper) settingDelete(ctx context.Context, cmd agentapi.Command, req ag
 	switch {
 	case err != nil:
 		return nil, err
+	case have.obj == nil && v.isImplied(req):
+		return nil, command.Refuse(agentapi.CodeInvalid, "no Secret describes the agent's own cluster, so there is nothing to delete: "+
+			"to switch it off as a destination, set %s to \"false\" in ConfigMap %s", place.KeyInCluster, place.ConfigArgoCD)
 	case have.obj == nil:
 		return nil, command.Refuse(agentapi.CodeNotFound, "%s %s does not exist", req.Type, req.Name)
 	case req.Version != "" && have.obj.GetResourceVersion() != req.Version:

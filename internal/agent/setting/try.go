@@ -154,7 +154,7 @@ func stepOf(s git.Step) api.SettingStep {
 // tryCluster asks a cluster for its version.
 func (v *keeper) tryCluster(ctx context.Context, data map[string][]byte) (string, error) {
 	server := strings.TrimSpace(string(data["server"]))
-	config, err := place.ClusterConfig("of the cluster", data, v.Outbound)
+	config, err := v.Clusters.TryConfig("of the cluster", data)
 	if err != nil {
 		return "", err
 	}

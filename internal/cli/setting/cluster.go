@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/api/client"
 	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
@@ -20,17 +21,14 @@ import (
 func clusters() *kind {
 	return &kind{
 		setting: agentapi.SettingCluster, use: "cluster", called: "cluster", example: "edge", of: (*client.Client).Clusters, tests: true,
-		header: []string{"NAME", "SERVER", "CONNECTION"},
-		row: func(s agentapi.Setting) []string {
-			return []string{s.Fields["name"], s.Fields["server"], connectionText(s)}
-		},
+		header: clusterHeader(), row: clusterRow,
 	}
 }
 
 func newClusterCmd(common *connect.Common) *cobra.Command {
 	k := clusters()
 	cmd := &cobra.Command{
-		Use: "cluster", Aliases: []string{"clusters"}, Short: "Further clusters that agents deploy to, with their credentials",
+		Use: "cluster", Aliases: []string{"clusters"}, Short: "Clusters that agents deploy to, with their credentials",
 		Example: "  slipway cluster add edge --from-kubeconfig edge.kubeconfig\n  slipway cluster list",
 	}
 	cmd.AddCommand(k.list(common), k.get(common), newClusterWriteCmd(common, k, "add"), newClusterWriteCmd(common, k, "update"),
@@ -44,6 +42,7 @@ type clusterFlags struct {
 	tokenFile, caFile   string
 	certFile, keyFile   string
 	insecure            bool
+	own                 bool
 	namespaces          []string
 	clusterResources    bool
 }
@@ -52,6 +51,7 @@ func (f *clusterFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.kubeconfig, "from-kubeconfig", "", "kubeconfig `file` to take address and credentials from")
 	flags.StringVar(&f.context, "from-context", "", "`name` of the context in it (default the current one)")
 	flags.StringVar(&f.server, "api-server", "", "`URL` of the API server, without a kubeconfig")
+	flags.BoolVar(&f.own, "in-cluster", false, "the agent's own cluster, with the agent's own account unless credentials are given")
 	flags.StringVar(&f.tokenFile, "bearer-token-file", "", "`file` with a token of a service account, - for standard input")
 	flags.StringVar(&f.caFile, "ca-file", "", "PEM `file` with certificates that sign the API server's")
 	flags.StringVar(&f.certFile, "tls-cert-file", "", "PEM `file` with a client certificate")
@@ -82,6 +82,12 @@ type tlsConfig struct {
 func (f *clusterFlags) read(streams iostream.Streams) (string, *clusterConfig, error) {
 	var out clusterConfig
 	server := f.server
+	if f.own {
+		if f.server != "" || f.kubeconfig != "" {
+			return "", nil, iostream.Usagef("--in-cluster is an address already: leave out --api-server and --from-kubeconfig")
+		}
+		server = v1alpha1.InClusterServer
+	}
 	if f.kubeconfig != "" {
 		config, err := f.fromKubeconfig()
 		if err != nil {
@@ -142,7 +148,7 @@ func newClusterWriteCmd(common *connect.Common, k *kind, verb string) *cobra.Com
 	c := change{Common: common, onlyTry: verb == "test"}
 	var f clusterFlags
 	short := map[string]string{
-		"add":    "Add a further cluster to an agent, with credentials that only the agent can read",
+		"add":    "Add a cluster to an agent, with credentials that only the agent can read",
 		"update": "Change the fields that flags set, and keep the rest, credentials too",
 		"test":   "Test a connection through an agent; nothing is changed",
 	}
@@ -180,9 +186,9 @@ func (f *clusterFlags) fill(c *change, name string, update bool, given func(stri
 	c.public, c.secret = map[string]string{}, map[string]string{}
 	if !update {
 		if server == "" {
-			return iostream.Usagef("give the address of the cluster: --from-kubeconfig FILE, or --api-server URL")
+			return iostream.Usagef("give the address of the cluster: --from-kubeconfig FILE, --api-server URL, or --in-cluster")
 		}
-		if config == nil {
+		if config == nil && server != v1alpha1.InClusterServer {
 			return iostream.Usagef("give credentials: --from-kubeconfig FILE, --bearer-token-file FILE, or --tls-cert-file and --tls-key-file")
 		}
 		c.public["name"] = name

@@ -158,6 +158,25 @@ func (c *Cluster) Capabilities(ctx context.Context) (version string, apis []stri
 	return known.server, known.versions, nil
 }
 
+// AskVersion asks the server for its version. It is the smallest question that there is.
+func (c *Cluster) AskVersion(ctx context.Context) (string, error) {
+	info, err := c.catalog.client.ServerVersionWithContext(ctx)
+	if err != nil {
+		return "", fmt.Errorf("ask the API server for its version: %w", err)
+	}
+	return info.GitVersion, nil
+}
+
+// Known returns the server's version and the number of its kinds, by its last answer; "" and 0 where there was none. It asks nothing.
+func (c *Cluster) Known() (version string, kinds int) {
+	c.catalog.mu.Lock()
+	defer c.catalog.mu.Unlock()
+	if last := c.catalog.last; last != nil {
+		return last.server, len(last.resources)
+	}
+	return "", 0
+}
+
 // Watch makes sure that live state of a kind is complete: it starts the watch and waits for its first list where
 // needed. A kind that cannot be watched (it has no list) is an error.
 func (c *Cluster) Watch(ctx context.Context, res Resource) error {

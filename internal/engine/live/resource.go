@@ -52,7 +52,7 @@ type UnknownKindError = object.UnknownKindError
 
 // catalog is what a cluster's discovery says, reduced to what the engine asks.
 type catalog struct {
-	client discovery.DiscoveryInterface
+	client *discovery.DiscoveryClient
 
 	mu      sync.Mutex
 	known   *kinds                   // nil: not asked yet, or outdated

@@ -24,7 +24,8 @@ func (b *batch) link(ctx context.Context) error {
 			})
 			entries = append(entries, entry)
 		case agentapi.ItemCluster:
-			renamed = true
+			was, there := b.stored[entry]
+			renamed = renamed || !there || was.title != r.fields.title || was.destination != r.fields.destination || was.scope != string(r.scope)
 		}
 	}
 	if len(apps) == 0 && !renamed {

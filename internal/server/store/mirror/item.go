@@ -21,6 +21,8 @@ type kept struct {
 	scope  string
 	labels map[string]string
 	stale  bool
+	// title and destination are the name and the address of a cluster.
+	title, destination string
 	// argoProject, deployed and driftSince are those of an application.
 	argoProject string
 	deployed    deployed
@@ -81,7 +83,7 @@ func keptItems(ctx context.Context, t db.Tx, uid string, keys []agentapi.Key) (m
 	for i, key := range keys {
 		entries[i] = key.String()
 	}
-	const query = "SELECT entry, hash, scope, labels, stale_since, argo_project, deployed_image, deployed_tag, deployed_chart, " +
+	const query = "SELECT entry, hash, scope, labels, stale_since, argo_project, title, destination, deployed_image, deployed_tag, deployed_chart, " +
 		"deployed_commit, deployed_at, drift_since" +
 		" FROM item WHERE agent = ? AND entry IN (LIST)"
 	err := t.EachOf(ctx, query, []any{uid}, entries, func(row db.Row) error {
@@ -89,7 +91,7 @@ func keptItems(ctx context.Context, t db.Tx, uid string, keys []agentapi.Key) (m
 		var k kept
 		var since int64
 		d := &k.deployed
-		err := row.Scan(&entry, &k.hash, &k.scope, db.Decode(&k.labels), &since, &k.argoProject, &d.image, &d.tag, &d.chart, &d.commit,
+		err := row.Scan(&entry, &k.hash, &k.scope, db.Decode(&k.labels), &since, &k.argoProject, &k.title, &k.destination, &d.image, &d.tag, &d.chart, &d.commit,
 			&d.at, &k.driftSince)
 		k.stale = since != 0
 		found[entry] = k
@@ -171,7 +173,7 @@ func (b *batch) apply(item agentapi.Item, where delivery.Places) gateway.Changed
 	b.gone = slices.DeleteFunc(b.gone, func(g string) bool { return g == entry })
 	b.before[entry] = kept{
 		hash: item.Hash, scope: string(r.scope), labels: r.fields.labels, argoProject: r.fields.argoProject, deployed: r.fields.deployed,
-		driftSince: r.fields.driftSince,
+		driftSince: r.fields.driftSince, title: r.fields.title, destination: r.fields.destination,
 	}
 	change.After, change.Scope, change.Labels = item.Hash, string(r.scope), labels
 	return change
