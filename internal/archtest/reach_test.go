@@ -177,7 +177,7 @@ func agentRooms() map[string][]string {
 		"internal/agent/place": {
 			api, source, source + "/...", object, diff, live, health, "internal/engine", "internal/engine/apply", "internal/project", "internal/git", "internal/webhook",
 			"internal/outward", "internal/agent/registry", "internal/agent/link", "internal/grant", "internal/sops", "internal/agent/credential", "internal/engine/supply",
-			"internal/engine/render", "internal/engine/render/need", "internal/integrity/...", redact, "internal/engine/trust",
+			"internal/clock", "internal/engine/render", "internal/engine/render/need", "internal/integrity/...", redact, "internal/engine/trust",
 		},
 		"internal/agent/credential": {"internal/sandbox"},
 		"internal/agent": {

@@ -115,7 +115,7 @@ func (c *Clusters) destination(ctx context.Context, entry clusterEntry) (*Destin
 // attend looks after the pulse of a cluster until it is closed.
 func (c *Clusters) attend(ctx context.Context, d *Destination) {
 	ctx, d.end = context.WithCancel(context.WithoutCancel(ctx))
-	d.ended.Go(func() { d.pulse.keep(ctx, d.Target.Live.AskVersion) })
+	d.ended.Go(func() { d.pulse.keep(ctx, d.Target.Live.API.Ask) })
 }
 
 // wire says how a cluster is reached. It asks nothing of it.

@@ -127,7 +127,7 @@ func (p *pulse) keep(ctx context.Context, ask func(context.Context) (string, err
 	}
 }
 
-// ask has the cluster asked for its version. The request itself is noted on its way.
+// ask has the cluster asked for its version. The request is noted by the transport.
 func (p *pulse) ask(ctx context.Context, ask func(context.Context) (string, error)) {
 	ctx, cancel := context.WithTimeout(ctx, pulseLimit)
 	defer cancel()
@@ -227,7 +227,7 @@ func (c *Clusters) Condition(secret string) Condition {
 		}
 		out.Why = entry.named() + out.Why
 	}
-	version, kinds := d.Target.Live.Known()
+	version, kinds := d.Target.Live.API.Known()
 	if out.Version == "" {
 		out.Version = VersionOf(version)
 	}
@@ -250,7 +250,7 @@ func (e clusterEntry) named() string {
 	return "cluster Secret " + e.secret + ": "
 }
 
-// unopened is what can be said of a cluster that nothing has been asked of: what is wrong in its Secret.
+// unopened is what is known of a cluster that nothing has been asked of: what is wrong in its Secret.
 func (c *Clusters) unopened(entry clusterEntry) Condition {
 	err := entry.wrong
 	if err == nil {

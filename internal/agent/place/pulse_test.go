@@ -24,7 +24,7 @@ func asks(t *testing.T, p *pulse, path string, status int, wrong error, after ti
 	if wrong == nil {
 		resp = &http.Response{StatusCode: status}
 	}
-	time.Sleep(after)
+	<-time.After(after)
 	p.note(req, resp, wrong, begun, time.Now())
 }
 
@@ -42,7 +42,7 @@ func TestAPulseIsWhatTheLastRequestsSaid(t *testing.T) {
 		if c := p.condition(); c.Reach != Reachable || c.Latency != 30*time.Millisecond || !c.At.Equal(time.Now()) || c.Why != "" {
 			t.Errorf("%+v", c)
 		}
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		for _, test := range []struct {
 			status int
 			err    error
@@ -98,7 +98,7 @@ func TestAClusterIsAskedOnlyWhileNothingElseIsHeardOfIt(t *testing.T) {
 				return "v1.36.1+odd", nil
 			})
 		}()
-		time.Sleep(10 * time.Minute)
+		<-time.After(10 * time.Minute)
 		synctest.Wait()
 		quiet := asked
 		if quiet < 10 || quiet > 22 || p.condition().Version != "v1.36.1" {
@@ -165,7 +165,7 @@ func TestAProjectLearnsNothingOfWhatIsAtAnAddress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := target.Live.AskVersion(t.Context()); err == nil {
+	if _, err := target.Live.API.Ask(t.Context()); err == nil {
 		t.Fatal("something answers")
 	}
 	c := clusters.Condition("far")

@@ -35,6 +35,10 @@ func (r *clusterRow) isNews(was *clusterRow) bool {
 
 // clusterRows are the rows as they are reported. They change now and then only: each change is a message to the server.
 type clusterRows struct {
+	settings     *place.Settings
+	clusters     *place.Clusters
+	applications *registry.Registry
+
 	mu   sync.Mutex
 	rows map[string]clusterRow
 	at   time.Time
@@ -62,31 +66,31 @@ func (c *clusterRows) get(name string) (clusterRow, bool) {
 	return row, ok
 }
 
-// clusterNames are the names of the agent's clusters: of their Secrets, and of its own where no Secret describes it.
-func (s *Source) clusterNames() []string {
-	secrets := s.Settings.OfKind(v1alpha1.SecretTypeCluster)
+// names are the names of the agent's clusters: of their Secrets, and of its own where no Secret describes it.
+func (c *clusterRows) names() []string {
+	secrets := c.settings.OfKind(v1alpha1.SecretTypeCluster)
 	names := slices.Sorted(maps.Keys(secrets))
-	if _, taken := secrets[v1alpha1.InClusterName]; !taken && s.Clusters.HasImplied() {
+	if _, taken := secrets[v1alpha1.InClusterName]; !taken && c.clusters.HasImplied() {
 		names = append(names, v1alpha1.InClusterName)
 	}
 	return names
 }
 
-// clusterNow are the rows as they are now.
-func (s *Source) clusterNow() map[string]clusterRow {
-	used := s.clusterUse()
-	secrets := s.Settings.OfKind(v1alpha1.SecretTypeCluster)
+// now are the rows as they are now.
+func (c *clusterRows) now() map[string]clusterRow {
+	used := c.use()
+	secrets := c.settings.OfKind(v1alpha1.SecretTypeCluster)
 	out := make(map[string]clusterRow, len(secrets)+1)
-	for _, name := range s.clusterNames() {
+	for _, name := range c.names() {
 		sec, described := secrets[name]
 		server, secret := v1alpha1.InClusterServer, ""
 		if described {
 			server, secret = sec.Get("server"), name
 		}
-		row := rowOf(s.Clusters.Condition(secret))
+		row := rowOf(c.clusters.Condition(secret))
 		row.state.Applications = used[place.ClusterKey(server, secret)]
 		row.state.Implied = !described
-		row.state.Off = server == v1alpha1.InClusterServer && !s.Settings.InCluster()
+		row.state.Off = server == v1alpha1.InClusterServer && !c.settings.InCluster()
 		if row.connection.Status == connectionUnknown && row.connection.Message == "" && row.state.Applications == 0 {
 			row.connection.Message = "no Application deploys to it"
 		}
@@ -131,15 +135,15 @@ func milliseconds(d time.Duration) float64 {
 	return short
 }
 
-// clusterUse counts the Applications by the key of the cluster that they deploy to.
-func (s *Source) clusterUse() map[string]int {
+// use counts the Applications by the key of the cluster that they deploy to.
+func (c *clusterRows) use() map[string]int {
 	type aim struct{ project, server, name string }
 	keys, out := map[aim]string{}, map[string]int{}
-	s.Registry.Each(func(_ registry.Name, app *v1alpha1.Application) {
+	c.applications.Each(func(_ registry.Name, app *v1alpha1.Application) {
 		to := aim{app.Spec.ProjectName(), app.Spec.Destination.Server, app.Spec.Destination.Name}
 		key, known := keys[to]
 		if !known {
-			key, _ = s.Clusters.KeyOf(to.project, v1alpha1.ApplicationDestination{Server: to.server, Name: to.name})
+			key, _ = c.clusters.KeyOf(to.project, v1alpha1.ApplicationDestination{Server: to.server, Name: to.name})
 			keys[to] = key
 		}
 		out[key]++
@@ -147,13 +151,13 @@ func (s *Source) clusterUse() map[string]int {
 	return out
 }
 
-// clusterBody is what is reported of a cluster.
-func (s *Source) clusterBody(name string) ([]byte, error) {
-	row, known := s.clusters.get(name)
+// body is what is reported of a cluster.
+func (c *clusterRows) body(name string) ([]byte, error) {
+	row, known := c.get(name)
 	if !known { // it came since the last look
 		row = clusterRow{connection: agentapi.Connection{Status: connectionUnknown}}
 	}
-	sec, described := s.Settings.Secret(name, v1alpha1.SecretTypeCluster)
+	sec, described := c.settings.Secret(name, v1alpha1.SecretTypeCluster)
 	if !described {
 		sec.Data = map[string][]byte{"name": []byte(v1alpha1.InClusterName), "server": []byte(v1alpha1.InClusterServer)}
 		row.state.Implied = true

@@ -45,8 +45,8 @@ type Source struct {
 	known      atomic.Pointer[agentapi.Versions]
 	speaks     atomic.Bool // this replica reports to the server
 
-	own      reachable   // the agent's own API server
-	clusters clusterRows // as last reported
+	own      reachable // the agent's own API server
+	clusters clusterRows
 
 	mu      sync.Mutex
 	looked  string            // connections, as last looked at
@@ -88,7 +88,10 @@ type parsed struct {
 
 // New makes the reporter of the parts of an agent.
 func New(c Config) *Source {
-	s := &Source{Config: c, entries: map[string]parsed{}}
+	s := &Source{
+		Config: c, entries: map[string]parsed{},
+		clusters: clusterRows{settings: c.Settings, clusters: c.Clusters, applications: c.Registry},
+	}
 	s.happenings = newHappenings(func(e agentapi.Event) {
 		e.Message, e.Reason = s.RedactText(e.Message), s.RedactText(e.Reason)
 		s.link.Event(e)
@@ -183,7 +186,7 @@ func (s *Source) lookAtConnections() {
 	if news {
 		s.link.Rescan(agentapi.ItemRepository)
 	}
-	if s.clusters.look(s.clusterNow(), time.Now()) {
+	if s.clusters.look(s.clusters.now(), time.Now()) {
 		s.link.Rescan(agentapi.ItemCluster)
 	}
 }
@@ -222,7 +225,7 @@ func (s *Source) Keys(kind agentapi.ItemKind) ([]agentapi.Key, bool) {
 			out = append(out, itemKey(kind, s.Namespace, called))
 		}
 	case agentapi.ItemCluster:
-		for _, called := range s.clusterNames() {
+		for _, called := range s.clusters.names() {
 			out = append(out, itemKey(kind, s.Namespace, called))
 		}
 	case agentapi.ItemRepository, agentapi.ItemRepoCreds:
@@ -251,7 +254,7 @@ func (s *Source) Has(key agentapi.Key) bool {
 	case agentapi.ItemArgoProject:
 		return s.Projects.Get(key.Name, s.Namespace) != nil
 	case agentapi.ItemCluster:
-		return slices.Contains(s.clusterNames(), key.Name)
+		return slices.Contains(s.clusters.names(), key.Name)
 	case agentapi.ItemRepository, agentapi.ItemRepoCreds:
 		_, ok := s.Settings.Secret(key.Name, secretKind(key.Kind))
 		return ok
@@ -278,7 +281,7 @@ func (s *Source) Body(key agentapi.Key) []byte {
 			raw, err = link.Project(p)
 		}
 	case agentapi.ItemCluster:
-		raw, err = s.clusterBody(key.Name)
+		raw, err = s.clusters.body(key.Name)
 	case agentapi.ItemRepository, agentapi.ItemRepoCreds:
 		if sec, ok := s.Settings.Secret(key.Name, secretKind(key.Kind)); ok {
 			labels := maps.Clone(sec.Labels)

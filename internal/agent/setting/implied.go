@@ -8,8 +8,8 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 )
 
-// isImplied reports whether a change is about the agent's own cluster while no Secret describes it. It is one of the agent's clusters
-// nevertheless: a change makes its Secret.
+// isImplied reports whether a change is about the agent's own cluster while no Secret describes it. It is still one of the
+// agent's clusters: a change makes its Secret.
 func (v *keeper) isImplied(req agentapi.SettingChange) bool {
 	return req.Type == agentapi.SettingCluster && req.Name == v1alpha1.InClusterName && v.Clusters.HasImplied()
 }

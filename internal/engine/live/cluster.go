@@ -25,6 +25,7 @@ import (
 type Cluster struct {
 	Server   string          // API server URL, or the in-cluster name
 	Tracking object.Tracking // how its objects are marked
+	API      API             // what the API server is
 
 	excluded *diff.Exclusions
 	limits   object.Limits
@@ -98,7 +99,7 @@ func open(ctx context.Context, cfg Config, cat *catalog, httpClient *http.Client
 	}
 	c := &Cluster{
 		Server: cfg.Server, Tracking: cfg.Tracking, excluded: cfg.Excluded, limits: cfg.Limits, omits: omissions{how: cfg.Lenient},
-		log: cfg.Log, catalog: cat, stream: feed,
+		API: API{cat}, log: cfg.Log, catalog: cat, stream: feed,
 		index: newIndex(cfg.Notify), timeout: firstList, watches: map[object.Kind]*watchers{}, look: cfg.look,
 		grace: eventGrace, missed: cfg.Missed,
 	}
@@ -156,25 +157,6 @@ func (c *Cluster) Capabilities(ctx context.Context) (version string, apis []stri
 		return "", nil, err
 	}
 	return known.server, known.versions, nil
-}
-
-// AskVersion asks the server for its version. It is the smallest question that there is.
-func (c *Cluster) AskVersion(ctx context.Context) (string, error) {
-	info, err := c.catalog.client.ServerVersionWithContext(ctx)
-	if err != nil {
-		return "", fmt.Errorf("ask the API server for its version: %w", err)
-	}
-	return info.GitVersion, nil
-}
-
-// Known returns the server's version and the number of its kinds, by its last answer; "" and 0 where there was none. It asks nothing.
-func (c *Cluster) Known() (version string, kinds int) {
-	c.catalog.mu.Lock()
-	defer c.catalog.mu.Unlock()
-	if last := c.catalog.last; last != nil {
-		return last.server, len(last.resources)
-	}
-	return "", 0
 }
 
 // Watch makes sure that live state of a kind is complete: it starts the watch and waits for its first list where

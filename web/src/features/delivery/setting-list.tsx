@@ -17,8 +17,9 @@ import { Facts } from "@/ui/page";
 import { Empty, NoneYet, NoPermission } from "@/ui/states";
 import { Badge, Status } from "@/ui/status";
 import type { Column } from "@/ui/table";
+import { conditionOf, kindsText, latencyText, versionText } from "./cluster";
 import { useSettings } from "./items";
-import { type Kind, type SettingItem, settingOf, withoutEffect } from "./setting";
+import { type Kind, type Setting, type SettingItem, settingOf, withoutEffect } from "./setting";
 import { methodOf, SettingForm } from "./setting-form";
 import { Remove } from "./setting-remove";
 
@@ -34,12 +35,10 @@ const idOf = (item: SettingItem): string => `${item.agent}/${item.namespace}/${i
 
 // Connection is what an agent found when it last used a repository or a cluster.
 export function Connection({ item }: { item: SettingItem }) {
-  const connection = settingOf(item).connection;
   if (known(item.staleSince)) {
     return <Status status="Stale" label="No longer reported" />;
   }
-  const status = { Successful: "Succeeded", Failed: "Failed" }[connection?.status ?? ""] ?? "Unknown";
-  const label = { Successful: "Works", Failed: "Does not work" }[connection?.status ?? ""] ?? "Not used yet";
+  const [status, label] = conditionOf(settingOf(item));
   return <Status status={status} label={label} asOf={item.asOf} />;
 }
 
@@ -154,6 +153,7 @@ function One({ kind, item, onClose }: { kind: Kind; item: SettingItem; onClose: 
     ...(kind.tests || kind.type === "repocreds"
       ? ([["Signs in with", methodOf(setting.fields, setting.secrets ?? [])]] as [ReactNode, ReactNode][])
       : []),
+    ...(kind.type === "cluster" ? clusterFacts(setting) : []),
     ["Last reported", <Ago key="t" at={item.updatedAt} />],
   ];
   return (
@@ -165,7 +165,7 @@ function One({ kind, item, onClose }: { kind: Kind; item: SettingItem; onClose: 
       footer={
         !edit && (
           <>
-            <Button look="danger" why={cannotDelete} onClick={() => setRemove(true)}>
+            <Button look="danger" why={implied(setting) ?? cannotDelete} onClick={() => setRemove(true)}>
               <Trash2 size={14} aria-hidden /> Delete
             </Button>
             {kind.type !== "knownhost" && (
@@ -196,6 +196,24 @@ function One({ kind, item, onClose }: { kind: Kind; item: SettingItem; onClose: 
     </Drawer>
   );
 }
+
+// clusterFacts are what the agent knows of a cluster.
+function clusterFacts(setting: Setting): [ReactNode, ReactNode][] {
+  const unknown = "unknown";
+  return [
+    ["Kubernetes", versionText(setting) || unknown],
+    ["Latency", latencyText(setting) || unknown],
+    ["Kinds of the API server", kindsText(setting) || unknown],
+    ["Applications", setting.cluster?.applications ?? unknown],
+    ["Objects of applications", setting.cluster?.objects ?? (setting.cluster ? 0 : unknown)],
+  ];
+}
+
+// implied is why the entry of an agent's own cluster cannot be deleted; nothing where a Secret describes it.
+const implied = (setting: Setting): string | undefined =>
+  setting.cluster?.implied
+    ? 'No Secret describes the agent\'s own cluster. To switch it off, set cluster.inClusterEnabled to "false" in argocd-cm.'
+    : undefined;
 
 function Value({ text }: { text: string }) {
   return (

@@ -5,12 +5,28 @@ import type { Schemas } from "@/api/client";
 
 export type SettingItem = Schemas["Item"];
 
+// ClusterState is what an agent knows of a cluster. What it does not know is missing.
+export interface ClusterState {
+  kubernetes?: string;
+  // latency in milliseconds
+  latency?: number;
+  kinds?: number;
+  applications: number;
+  objects?: number;
+  // implied: no Secret describes it, it is the agent's own
+  implied?: boolean;
+  // off: it is switched off as a destination
+  off?: boolean;
+}
+
 // Setting is the resource of such an item.
 export interface Setting {
   fields: Record<string, string>;
   secrets?: string[];
   labels?: Record<string, string>;
   connection?: { status: string; message?: string; at?: string };
+  // cluster is what the agent knows of a cluster; an older agent does not report it.
+  cluster?: ClusterState;
   version?: string;
 }
 
