@@ -27,8 +27,9 @@ type Private struct {
 // PrivateCluster starts a cluster in a temporary directory. It is killed at the
 // end of the test, or soon after the test process has died. It costs some 3
 // seconds of processor time and 350 MB of memory: use Cluster where it will do.
+// Flags of devcluster may be added, such as --bare for a cluster of half the size.
 // Without a binary the test is skipped, or fails under SLIPWAY_REQUIRE_CLUSTER.
-func PrivateCluster(t testing.TB) *Private {
+func PrivateCluster(t testing.TB, flags ...string) *Private {
 	t.Helper()
 	root, err := repositoryRoot()
 	if err != nil {
@@ -47,7 +48,7 @@ func PrivateCluster(t testing.TB) *Private {
 	t.Cleanup(func() { _ = held.Close() })
 	p := &Private{t: t, launch: launch{
 		binary: binary, data: filepath.Join(dir, "data"), use: filepath.Join(dir, "use.lock"),
-		grace: privateGrace, output: filepath.Join(dir, "devcluster.out"), port: port,
+		grace: privateGrace, output: filepath.Join(dir, "devcluster.out"), port: port, flags: flags,
 	}}
 	hold, err := lockFile(t.Context(), p.launch.use, syscall.LOCK_SH)
 	if err != nil {

@@ -27,6 +27,7 @@ type launch struct {
 	grace  string
 	output string // the file that takes what it prints
 	port   int    // of its API server; 0: a free one
+	flags  []string
 	// session makes it independent of the terminal and signals of this process.
 	session bool
 }
@@ -42,7 +43,9 @@ func (l launch) start() (*exec.Cmd, error) {
 	}
 	defer func() { _ = output.Close() }()
 	// No context: its starter stops it, or the lock does.
-	command := exec.Command(l.binary, "--data", l.data, "--while-locked", l.use, "--grace", l.grace, "--port", strconv.Itoa(l.port))
+	command := exec.Command(l.binary, append([]string{
+		"--data", l.data, "--while-locked", l.use, "--grace", l.grace, "--port", strconv.Itoa(l.port),
+	}, l.flags...)...)
 	command.Dir = filepath.Dir(l.output)
 	command.Stdout, command.Stderr = output, output
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: l.session}

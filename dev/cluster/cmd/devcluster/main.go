@@ -25,12 +25,20 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
+// given reports whether a flag was set.
+func given(flags *flag.FlagSet, name string) (set bool) {
+	flags.Visit(func(f *flag.Flag) { set = set || f.Name == name })
+	return set
+}
+
 func run(arguments []string) int {
 	config := cluster.Config{Out: os.Stderr}
 	flags := flag.NewFlagSet("devcluster", flag.ContinueOnError)
 	flags.StringVar(&config.Data, "data", "", "directory of everything the cluster keeps (required)")
 	flags.IntVar(&config.Port, "port", 0, "port of the API server on 127.0.0.1; 0 is the one used before, or a free one")
 	flags.IntVar(&config.Nodes, "nodes", 3, "number of simulated nodes")
+	flags.BoolVar(&config.Bare, "bare", false, "etcd and the API server only: no controllers, no scheduler, no nodes")
+	flags.StringVar(&config.AuditLog, "audit-log", "", "file for the API server's audit log: one line of JSON for each request, without contents")
 	flags.StringVar(&config.WhileLocked, "while-locked", "", "stop once no process holds a shared lock (flock) on this file")
 	flags.DurationVar(&config.Grace, "grace", time.Minute, "with --while-locked: for how long the lock must be free")
 	showVersion := flags.Bool("version", false, "print the version of Kubernetes and exit")
@@ -43,6 +51,9 @@ func run(arguments []string) int {
 	if *showVersion {
 		fmt.Fprintln(os.Stdout, version.Get().GitVersion)
 		return 0
+	}
+	if config.Bare && !given(flags, "nodes") {
+		config.Nodes = 0
 	}
 	if flags.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "devcluster: unexpected argument %q: see --help\n", flags.Arg(0))

@@ -43,6 +43,10 @@ type Config struct {
 	Port int
 	// Nodes is the number of simulated nodes to make, 0 to MaxNodes.
 	Nodes int
+	// Bare leaves controllers, scheduler and nodes out: etcd and the API server alone run.
+	Bare bool
+	// AuditLog is a file for the API server's audit log; empty for none.
+	AuditLog string
 	// WhileLocked names a file; the cluster stops once no process has held a
 	// shared lock on it for Grace. Empty means that the cluster runs until it is stopped.
 	WhileLocked string
@@ -61,6 +65,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("port %d is out of range: use 0 to 65535", c.Port)
 	case c.Nodes < 0 || c.Nodes > MaxNodes:
 		return fmt.Errorf("%d nodes are out of range: use 0 to %d", c.Nodes, MaxNodes)
+	case c.Bare && c.Nodes > 0:
+		return errors.New("a bare cluster has no nodes: leave out --nodes, or --bare")
 	case c.WhileLocked != "" && c.Grace <= 0:
 		return errors.New("the grace time must be positive: set it with --grace")
 	}
@@ -164,9 +170,16 @@ func (c *run) start(ctx context.Context) error {
 	}
 	c.say("etcd runs")
 
+	audit, err := c.auditPolicy()
+	if err != nil {
+		_ = listener.Close()
+		return err
+	}
 	c.server = newGroup(c.fail)
 	c.server.run(func(ctx context.Context) error {
-		return plane.RunAPIServer(ctx, plane.APIServerConfig{Listener: listener, Port: port, Etcd: c.etcd.Endpoint(), Keys: c.keys})
+		return plane.RunAPIServer(ctx, plane.APIServerConfig{
+			Listener: listener, Port: port, Etcd: c.etcd.Endpoint(), Keys: c.keys, AuditLog: c.config.AuditLog, AuditPolicy: audit,
+		})
 	})
 	admin, err := clientcmd.BuildConfigFromFlags("", c.dir.ComponentKubeconfig(pki.Admin))
 	if err != nil {
@@ -181,6 +194,11 @@ func (c *run) start(ctx context.Context) error {
 	}
 	c.say("API server answers on %s", url)
 
+	if c.config.Bare {
+		c.clients = newGroup(c.fail)
+		c.clients.run(c.etcd.Wait)
+		return c.serve(url)
+	}
 	nodes, nodePort, err := c.dir.Listen(layout.Port{Name: "kubelet", Movable: true})
 	if err != nil {
 		return err
@@ -193,10 +211,28 @@ func (c *run) start(ctx context.Context) error {
 		return err
 	}
 	c.say("%d nodes are ready", c.config.Nodes)
+	return c.serve(url)
+}
+
+// serve makes known that the cluster is ready.
+func (c *run) serve(url string) error {
 	if err := layout.WriteKubeconfig(c.dir.Kubeconfig(), c.access(url, pki.Admin)); err != nil {
 		return err
 	}
 	return c.dir.MarkReady(layout.Ready{PID: os.Getpid(), Server: url, Kubeconfig: c.dir.Kubeconfig()})
+}
+
+// auditPolicy writes which requests the audit log has: all, by what they are about. It returns the path, empty without a log.
+func (c *run) auditPolicy() (string, error) {
+	if c.config.AuditLog == "" {
+		return "", nil
+	}
+	const policy = "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived, ResponseStarted]\nrules: [{level: Metadata}]\n"
+	path := c.dir.AuditPolicy()
+	if err := os.WriteFile(path, []byte(policy), 0o600); err != nil {
+		return "", fmt.Errorf("write audit policy: %w", err)
+	}
+	return path, nil
 }
 
 func (c *run) startEtcd(ctx context.Context) error {

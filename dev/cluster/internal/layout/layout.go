@@ -94,6 +94,9 @@ func (d *Dir) Log(name string) string { return filepath.Join(d.root, "log", name
 // Kubeconfig returns the path of the administrator's kubeconfig.
 func (d *Dir) Kubeconfig() string { return filepath.Join(d.root, "kubeconfig") }
 
+// AuditPolicy returns the path of the policy of the audit log.
+func (d *Dir) AuditPolicy() string { return filepath.Join(d.root, "audit-policy.yaml") }
+
 // ComponentKubeconfig returns the path of the kubeconfig of one component.
 func (d *Dir) ComponentKubeconfig(name string) string {
 	return filepath.Join(d.root, "component", name+".kubeconfig")

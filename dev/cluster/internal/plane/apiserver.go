@@ -28,6 +28,8 @@ type APIServerConfig struct {
 	Etcd string
 	// Keys holds the certificates.
 	Keys pki.Store
+	// AuditLog is a file for the audit log, and AuditPolicy the file that says what is in it; empty for none.
+	AuditLog, AuditPolicy string
 }
 
 // RunAPIServer serves the Kubernetes API, custom resources and aggregation
@@ -56,7 +58,11 @@ func RunAPIServer(ctx context.Context, config APIServerConfig) error {
 
 func apiServerArguments(config APIServerConfig) []string {
 	keys := config.Keys
-	return []string{
+	var audit []string
+	if config.AuditLog != "" {
+		audit = []string{"--audit-log-path=" + config.AuditLog, "--audit-policy-file=" + config.AuditPolicy, "--audit-log-mode=blocking"}
+	}
+	return append(audit, []string{
 		"--bind-address=127.0.0.1",
 		fmt.Sprintf("--secure-port=%d", config.Port),
 		"--advertise-address=127.0.0.1",
@@ -89,5 +95,5 @@ func apiServerArguments(config APIServerConfig) []string {
 		"--max-requests-inflight=3000",
 		"--max-mutating-requests-inflight=1500",
 		"--http2-max-streams-per-connection=1000",
-	}
+	}...)
 }
