@@ -35,7 +35,8 @@ func (a *Agent) executors() (map[agentapi.Kind]link.Executor, map[agentapi.Kind]
 	a.trees = v.Watched()
 	run := v.Executors()
 	maps.Copy(run, setting.Executors(setting.Config{
-		Apps: a.apps.Dynamic, Namespace: a.cfg.Namespace, Engine: a.engine, Settings: a.settings, Clusters: a.clusters, Git: a.git, Outbound: a.cfg.Outbound,
+		Apps: a.apps.Dynamic, Namespace: a.cfg.Namespace, Engine: a.engine, Settings: a.settings, Clusters: a.clusters,
+		Git: a.git, Outbound: a.cfg.Outbound,
 		Artifacts: a.sources.Artifacts, Registries: a.registries,
 		Keys: func() []link.SealKey { return a.link.SealKeys() }, Now: time.Now, ReadBy: a.driver.Engine(),
 	}))

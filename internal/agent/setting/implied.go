@@ -6,6 +6,8 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/command"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 )
 
 // isImplied reports whether a change is about the agent's own cluster while no Secret describes it. It is still one of the
@@ -27,4 +29,13 @@ func described(req agentapi.SettingChange) agentapi.SettingChange {
 	fields["server"] = cmp.Or(fields["server"], v1alpha1.InClusterServer)
 	req.Fields, req.Update = fields, false
 	return req
+}
+
+// absent refuses a change of a Secret that is not there.
+func (v *keeper) absent(req agentapi.SettingChange) error {
+	if v.isImplied(req) {
+		return command.Refuse(agentapi.CodeInvalid, "no Secret describes the agent's own cluster, so there is nothing to delete: "+
+			"to switch it off as a destination, set %s to \"false\" in ConfigMap %s", place.KeyInCluster, place.ConfigArgoCD)
+	}
+	return command.Refuse(agentapi.CodeNotFound, "%s %s does not exist", req.Type, req.Name)
 }

@@ -260,7 +260,7 @@ func (v *keeper) secretApply(ctx context.Context, req agentapi.SettingChange) (a
 	case err != nil:
 		return agentapi.Setting{}, err
 	case have.obj == nil && (req.Update || req.Version != ""):
-		return agentapi.Setting{}, command.Refuse(agentapi.CodeNotFound, "%s %s does not exist", req.Type, req.Name)
+		return agentapi.Setting{}, v.absent(req)
 	case have.obj != nil && req.Create:
 		return agentapi.Setting{}, command.Refuse(agentapi.CodeConflict,
 			"%s %s exists already: change it, or choose another name", req.Type, req.Name)
@@ -442,11 +442,8 @@ func (v *keeper) settingDelete(ctx context.Context, cmd agentapi.Command, req ag
 	switch {
 	case err != nil:
 		return nil, err
-	case have.obj == nil && v.isImplied(req):
-		return nil, command.Refuse(agentapi.CodeInvalid, "no Secret describes the agent's own cluster, so there is nothing to delete: "+
-			"to switch it off as a destination, set %s to \"false\" in ConfigMap %s", place.KeyInCluster, place.ConfigArgoCD)
 	case have.obj == nil:
-		return nil, command.Refuse(agentapi.CodeNotFound, "%s %s does not exist", req.Type, req.Name)
+		return nil, v.absent(req)
 	case req.Version != "" && have.obj.GetResourceVersion() != req.Version:
 		return nil, command.Refuse(agentapi.CodeConflict, "%s %s has changed since version %s: read it again and repeat the change", req.Type,
 			req.Name, req.Version)

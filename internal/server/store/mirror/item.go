@@ -83,16 +83,16 @@ func keptItems(ctx context.Context, t db.Tx, uid string, keys []agentapi.Key) (m
 	for i, key := range keys {
 		entries[i] = key.String()
 	}
-	const query = "SELECT entry, hash, scope, labels, stale_since, argo_project, title, destination, deployed_image, deployed_tag, deployed_chart, " +
-		"deployed_commit, deployed_at, drift_since" +
+	const query = "SELECT entry, hash, scope, labels, stale_since, argo_project, title, destination, " +
+		"deployed_image, deployed_tag, deployed_chart, deployed_commit, deployed_at, drift_since" +
 		" FROM item WHERE agent = ? AND entry IN (LIST)"
 	err := t.EachOf(ctx, query, []any{uid}, entries, func(row db.Row) error {
 		var entry string
 		var k kept
 		var since int64
 		d := &k.deployed
-		err := row.Scan(&entry, &k.hash, &k.scope, db.Decode(&k.labels), &since, &k.argoProject, &k.title, &k.destination, &d.image, &d.tag, &d.chart, &d.commit,
-			&d.at, &k.driftSince)
+		err := row.Scan(&entry, &k.hash, &k.scope, db.Decode(&k.labels), &since, &k.argoProject, &k.title, &k.destination,
+			&d.image, &d.tag, &d.chart, &d.commit, &d.at, &k.driftSince)
 		k.stale = since != 0
 		found[entry] = k
 		return err
