@@ -114,6 +114,13 @@ func measure(ctx context.Context, o options, stderr io.Writer) (result score.Res
 		Commits: o.commits, Drifted: o.drifted, IdleFor: o.idle, Timeout: o.timeout, AllObjects: o.allObjects,
 		ProfileDir: o.profile, ProfileLength: o.profileFor, CRDs: crds, Forge: forge, Keep: o.keep, Log: log,
 		Start: func(ctx context.Context, number int) (*rig.Engine, error) { return startEngine(ctx, o, dir, number) },
+		StartSite: func(ctx context.Context, name string) (string, func(), error) {
+			site, err := rig.StartSite(ctx, o.devcluster, dir, name)
+			if err != nil {
+				return "", nil, err
+			}
+			return site.Kubeconfig, site.Close, nil
+		},
 		StartLinked: func(ctx context.Context, number int) (*rig.Engine, error) {
 			return rig.StartLinked(ctx, o.agentOptions(fmt.Sprintf("%s/agent-%d-linked", dir, number+1)), o.server, o.shape.Apps)
 		},

@@ -99,7 +99,7 @@ func parse(arguments []string, stderr io.Writer) (options, error) {
 	}
 	o.workloads = strings.Split(workloads, ",")
 	if workloads == everything && o.engine == engineExternal {
-		o.workloads = slices.DeleteFunc(o.workloads, linked)
+		o.workloads = slices.DeleteFunc(o.workloads, func(name string) bool { return linked(name) || name == score.Clusters })
 	}
 	for field := range strings.SplitSeq(pids, ",") {
 		if field = strings.TrimSpace(field); field == "" {
@@ -131,6 +131,8 @@ func (o options) validate() error {
 		return errors.New("--engine external needs --kubeconfig, of the cluster that it works on")
 	case external && o.links():
 		return fmt.Errorf("--workloads: %s need an agent that the benchmark starts", strings.Join(score.Linked(), " and "))
+	case external && slices.Contains(o.workloads, score.Clusters):
+		return fmt.Errorf("--workloads: %s needs an agent that the benchmark starts", score.Clusters)
 	case external && o.profile != "":
 		return errors.New("--profile works only with an agent that the benchmark starts")
 	case o.runs < 1 || o.runs > 100:

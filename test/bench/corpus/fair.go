@@ -41,6 +41,25 @@ func FairFiles(value string) []File {
 	}
 }
 
+// SiteApplication is an Application for the cluster and the namespace of its own name.
+func SiteApplication(name, namespace, repoURL, path string) ([]byte, error) {
+	data, err := json.Marshal(map[string]any{
+		"apiVersion": "argoproj.io/v1alpha1",
+		"kind":       "Application",
+		"metadata":   map[string]any{"name": name, "namespace": namespace, "labels": map[string]any{AppLabel: name}},
+		"spec": map[string]any{
+			"project":     "default",
+			"source":      map[string]any{"repoURL": repoURL, "targetRevision": "main", "path": path},
+			"destination": map[string]any{"name": name, "namespace": name},
+			"syncPolicy":  map[string]any{"automated": map[string]any{"prune": true, "selfHeal": true}},
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode application %s: %w", name, err)
+	}
+	return data, nil
+}
+
 // ChartApplication is an Application of a chart in the directory of its own name.
 func ChartApplication(name, project, namespace, destination, repoURL string) ([]byte, error) {
 	data, err := json.Marshal(map[string]any{

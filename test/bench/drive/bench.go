@@ -60,7 +60,9 @@ type Config struct {
 	Start func(ctx context.Context, run int) (*rig.Engine, error)
 	// StartLinked starts the engine of a run again, linked to a server, for the workloads of score.Linked.
 	StartLinked func(ctx context.Context, run int) (*rig.Engine, error)
-	Forge       *rig.Forge
+	// StartSite starts a further cluster, for the workload clusters, and returns its kubeconfig and what ends it.
+	StartSite func(ctx context.Context, name string) (kubeconfig string, end func(), err error)
+	Forge     *rig.Forge
 	// Keep leaves the Applications and their objects in the cluster at the end.
 	Keep bool
 	Log  *slog.Logger
@@ -100,7 +102,7 @@ func Run(ctx context.Context, config Config) (score.Result, error) {
 	for _, name := range score.Known() {
 		if samples := b.samples[name]; len(samples) > 0 {
 			commits := 1
-			if name == score.One || name == score.LinkedOne || name == score.Fair {
+			if name == score.One || name == score.LinkedOne || name == score.Fair || name == score.Clusters {
 				commits = config.Commits
 			}
 			m := score.Measure(name, commits, samples)

@@ -37,6 +37,7 @@ const (
 type client struct {
 	http *http.Client
 	base *url.URL
+	ca   []byte // PEM, of the API server
 
 	mu   sync.Mutex
 	sent meter.Requests
@@ -57,7 +58,10 @@ func newClient(kubeconfig string) (*client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", config.Host, err)
 	}
-	return &client{http: transport, base: base, sent: meter.Requests{}}, nil
+	if err := rest.LoadTLSFiles(config); err != nil {
+		return nil, fmt.Errorf("read kubeconfig %s: %w", kubeconfig, err)
+	}
+	return &client{http: transport, base: base, ca: config.CAData, sent: meter.Requests{}}, nil
 }
 
 // status is an answer other than success.

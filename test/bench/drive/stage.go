@@ -42,6 +42,8 @@ type stage struct {
 	large large
 	// neighbor is what the workload fair delivers.
 	neighbor neighbor
+	// sites is what the workload clusters has.
+	sites sites
 	// singles is how many commits of one application there were.
 	singles int
 	// linked says that the engine is the one with a link to a server.
@@ -74,6 +76,7 @@ func (s *stage) workloads() []workload {
 		{name: score.LinkedIdle, before: s.link, work: s.idle, limit: s.IdleFor + s.Timeout, steady: true},
 		// The last one: what burns goes on until its time limit.
 		{name: score.Fair, before: s.beforeFair, work: s.fair, limit: time.Duration(s.Commits) * s.Timeout, steady: true},
+		{name: score.Clusters, before: s.beforeClusters, work: s.clusters, limit: time.Duration(s.Commits) * (s.Timeout + restTimeout)},
 	}
 }
 
@@ -118,9 +121,8 @@ func (s *stage) link(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.sampler.Close()
-	s.engine, s.linked, s.tree = engine, true, meter.NewTree(engine.PIDs...)
-	s.sampler = meter.NewSampler(ctx, s.tree)
+	s.replace(ctx, engine)
+	s.linked = true
 	return nil
 }
 
@@ -128,6 +130,9 @@ func (s *stage) close() {
 	s.sampler.Close()
 	s.apps.close()
 	s.probes.close()
+	for _, end := range s.sites.close {
+		end()
+	}
 }
 
 // counts is what was counted up to one moment.

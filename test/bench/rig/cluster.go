@@ -25,8 +25,20 @@ func StartCluster(ctx context.Context, binary, dir string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := filepath.Join(dir, "cluster")
-	process, err := start("devcluster", filepath.Join(dir, "devcluster.log"), []string{path, "--data", data, "--nodes", "3"})
+	return startCluster(ctx, filepath.Join(dir, "cluster"), filepath.Join(dir, "devcluster.log"), path, "--nodes", "3")
+}
+
+// StartSite runs etcd and an API server alone, with their data below dir and a name.
+func StartSite(ctx context.Context, binary, dir, name string) (*Cluster, error) {
+	path, err := program(binary, "build it with: make devcluster")
+	if err != nil {
+		return nil, err
+	}
+	return startCluster(ctx, filepath.Join(dir, name), filepath.Join(dir, name+".log"), path, "--bare")
+}
+
+func startCluster(ctx context.Context, data, log, path string, flags ...string) (*Cluster, error) {
+	process, err := start("devcluster", log, append([]string{path, "--data", data}, flags...))
 	if err != nil {
 		return nil, err
 	}

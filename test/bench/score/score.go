@@ -83,6 +83,10 @@ type Sample struct {
 	// after its creation. Only waves fills them.
 	ApplicationBytes  int `json:"applicationBytes,omitempty"`
 	ApplicationWrites int `json:"applicationWrites,omitempty"`
+	// ClusterMiB is what a cluster more takes of the memory of the engine at rest, ClusterCPUSeconds of its processor time in a minute
+	// in which nothing happens. Only clusters fills them.
+	ClusterMiB        float64 `json:"clusterMiB,omitempty"`
+	ClusterCPUSeconds float64 `json:"clusterCPUSeconds,omitempty"`
 	// Notes are remarks a reader must know.
 	Notes []string `json:"notes,omitempty"`
 }
@@ -109,6 +113,9 @@ type Measurement struct {
 
 	ApplicationBytes  int `json:"applicationBytes,omitempty"`
 	ApplicationWrites int `json:"applicationWrites,omitempty"`
+
+	ClusterMiB        float64 `json:"clusterMiB,omitempty"`
+	ClusterCPUSeconds float64 `json:"clusterCPUSeconds,omitempty"`
 
 	Marks   []Mark   `json:"marks,omitempty"`
 	Samples []Sample `json:"samples"`
@@ -146,6 +153,8 @@ func Measure(name string, commits int, samples []Sample) Measurement {
 	m.WallSeconds = column(func(s Sample) float64 { return s.WallSeconds })
 	m.StatusSeconds = column(func(s Sample) float64 { return s.StatusSeconds })
 	m.CPUSeconds = column(func(s Sample) float64 { return s.CPUSeconds }) / float64(m.Commits)
+	m.ClusterMiB = column(func(s Sample) float64 { return s.ClusterMiB })
+	m.ClusterCPUSeconds = column(func(s Sample) float64 { return s.ClusterCPUSeconds })
 	m.RawSeconds = column(func(s Sample) float64 { return s.RawSeconds })
 	var latencies, raw, writes []float64
 	for _, s := range samples {

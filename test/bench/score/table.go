@@ -29,6 +29,12 @@ func WriteTable(out io.Writer, r Result) error {
 	if err := grid.Flush(); err != nil {
 		return fmt.Errorf("lay out table: %w", err)
 	}
+	for _, m := range r.Workloads {
+		if m.ClusterMiB > 0 {
+			fmt.Fprintf(&text, "\n%s: each cluster takes %.2f MiB, and %.1f ms of processor time in an idle minute\n", m.Name, m.ClusterMiB,
+				m.ClusterCPUSeconds*1000)
+		}
+	}
 	writeMarks(&text, r)
 	if r.Load > float64(r.Machine.Cores)/2 {
 		fmt.Fprintf(&text, "note: the machine was busy before the start (load %.1f); these times are too long\n", r.Load)
@@ -100,6 +106,7 @@ func Compare(baseline, now Result) ([]Change, error) {
 		add("p99 s", b.P99Seconds, m.P99Seconds)
 		add("CPU s", b.CPUSeconds, m.CPUSeconds)
 		add("memory MiB", b.MemoryMiB(), m.MemoryMiB())
+		add("MiB for each cluster", b.ClusterMiB, m.ClusterMiB)
 	}
 	return out, nil
 }

@@ -21,10 +21,12 @@ const (
 	LinkedIdle = "linked-idle"
 	// Commits of one project while another one burns processor time.
 	Fair = "fair"
+	// Commits to one of many clusters.
+	Clusters = "clusters"
 )
 
 // Names lists the workloads that run unless others are asked for, in the order in which they run.
-func Names() []string { return slices.Concat(ofAnyEngine(), Linked(), []string{Fair}) }
+func Names() []string { return slices.Concat(ofAnyEngine(), Linked(), []string{Fair, Clusters}) }
 
 // Linked lists the workloads that need an agent of ours, which is started again with a link to a server.
 func Linked() []string { return []string{LinkedOne, LinkedIdle} }
@@ -33,7 +35,9 @@ func Linked() []string { return []string{LinkedOne, LinkedIdle} }
 func ofAnyEngine() []string { return []string{Raw, Cold, All, One, Drift, Noop, Idle} }
 
 // Known lists all workloads there are, in the order in which they run.
-func Known() []string { return slices.Concat(ofAnyEngine(), []string{Waves}, Linked(), []string{Fair}) }
+func Known() []string {
+	return slices.Concat(ofAnyEngine(), []string{Waves}, Linked(), []string{Fair, Clusters})
+}
 
 // The shape that the targets were set for: 200 applications of 10 objects.
 const (
@@ -43,6 +47,9 @@ const (
 
 // applicationLimit is what an Application may take in the API server, which stores no more than 1.5 MiB of anything.
 const applicationLimit = 1_000_000
+
+// clusterMemory is what a cluster with one Application of 10 objects may take in the agent, in MiB.
+const clusterMemory = 1.5
 
 // Judge holds a measurement against the targets and fills its marks. Targets of work that grows with the number of
 // applications or objects grow with it above the shape that they were set for, but do not shrink below it: there the
@@ -86,6 +93,11 @@ func Judge(m *Measurement, shape corpus.Shape) {
 			mark("application", float64(m.ApplicationBytes), applicationLimit, "bytes", "")
 		}
 		return // the targets of memory are for applications of 10 objects
+	case Clusters:
+		mark("p50", m.P50Seconds, 0.3, "s", "one of 50 clusters")
+		mark("cpu", m.CPUSeconds, 0.1, "s", "")
+		mark("memory", m.ClusterMiB, clusterMemory, "MiB", "for each cluster")
+		return // the agent holds 50 clusters more than the target of memory is for
 	case Fair:
 		var latencies []float64
 		for _, s := range m.Samples {
