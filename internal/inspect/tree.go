@@ -56,7 +56,7 @@ func Heirs(resources []v1alpha1.ResourceStatus) []Place {
 	}
 	var out []Place
 	for _, namespace := range order {
-		for _, kind := range heirs(kinds[namespace]) {
+		for _, kind := range KindsBelow(kinds[namespace]) {
 			out = append(out, Place{Kind: kind, Namespace: namespace})
 		}
 	}
@@ -308,9 +308,9 @@ func offspring(kind object.Kind) []object.Kind {
 	return nil
 }
 
-// heirs are the kinds to list below roots. A root that is no kind of Kubernetes itself has a controller of its own,
+// KindsBelow are the kinds to list below roots. A root that is no kind of Kubernetes itself has a controller of its own,
 // which may make anything that runs or serves.
-func heirs(roots []object.Kind) []object.Kind {
+func KindsBelow(roots []object.Kind) []object.Kind {
 	var out []object.Kind
 	open := slices.Clone(roots)
 	for _, root := range roots {

@@ -31,7 +31,7 @@ func TestOnlyKindsThatCanAppearAreListed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			got := heirs(c.roots)
+			got := KindsBelow(c.roots)
 			slices.SortFunc(got, order)
 			slices.SortFunc(c.want, order)
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -39,7 +39,7 @@ func TestOnlyKindsThatCanAppearAreListed(t *testing.T) {
 			}
 		})
 	}
-	custom := heirs([]object.Kind{{Group: "example.com", Kind: "Rollout"}})
+	custom := KindsBelow([]object.Kind{{Group: "example.com", Kind: "Rollout"}})
 	for _, kind := range []object.Kind{pod, replicaSet, {Kind: "Service"}} {
 		if !slices.Contains(custom, kind) {
 			t.Errorf("below a custom kind, %s is not looked for", kind)
