@@ -209,7 +209,9 @@ func (f *fleet) createApplications(t *testing.T, config *rest.Config) {
 	}
 }
 
-func createApplication(t *testing.T, config *rest.Config, in, name string, source, destination map[string]any, prune bool) {
+func createApplication(t *testing.T, config *rest.Config, in, name string, source, destination map[string]any, prune bool,
+	project ...string,
+) {
 	t.Helper()
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -220,7 +222,7 @@ func createApplication(t *testing.T, config *rest.Config, in, name string, sourc
 		// An outage can end with a commit that deletes most of an application, and nobody is here to confirm it.
 		"metadata": map[string]any{"name": name, "annotations": map[string]any{v1alpha1.AnnotationDeletionBudget: "off"}},
 		"spec": map[string]any{
-			"project": "default", "source": source, "destination": destination,
+			"project": strings.Join(append(project, "default")[:1], ""), "source": source, "destination": destination,
 			"syncPolicy": map[string]any{"automated": map[string]any{"prune": prune, "selfHeal": true}},
 		},
 	}}, metav1.CreateOptions{})
