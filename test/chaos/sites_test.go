@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -244,7 +243,7 @@ func (w *way) carry(to, from net.Conn) {
 				return
 			}
 		}
-		if err != nil && err != io.EOF || n == 0 {
+		if err != nil || n == 0 {
 			return
 		}
 	}

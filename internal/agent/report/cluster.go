@@ -27,10 +27,11 @@ type clusterRow struct {
 // isNews reports whether a row is to be reported immediately, rather than with the next renewal.
 func (r *clusterRow) isNews(was *clusterRow) bool {
 	x, y := *r, *was
+	measured := x.state.Latency > 0 != (y.state.Latency > 0)
 	for _, of := range []*clusterRow{&x, &y} {
 		of.connection.At, of.state.Latency, of.state.Objects = time.Time{}, 0, 0
 	}
-	return x != y
+	return measured || x != y
 }
 
 // clusterRows are the rows as they are reported. They change now and then only: each change is a message to the server.

@@ -33,6 +33,7 @@ func TestTheConditionOfClustersIsReportedWhenItIsNewsAndOtherwiseOnceAMinute(t *
 		{"nothing", rows, time.Second, false},
 		{"a later answer", with(func(r *clusterRow) { r.connection.At = noon.Add(time.Second) }), time.Second, false},
 		{"another latency", with(func(r *clusterRow) { r.state.Latency = 99 }), time.Second, false},
+		{"a first latency", with(func(r *clusterRow) { r.state.Latency = 0 }), time.Second, true},
 		{"a minute", rows, clusterRenew, true},
 		{"another version", with(func(r *clusterRow) { r.state.Kubernetes = "v1.37.0" }), time.Second, true},
 		{"one Application more", with(func(r *clusterRow) { r.state.Applications++ }), time.Second, true},

@@ -71,7 +71,8 @@ func rolesRun(ctx context.Context, o rolesOptions) error {
 		o.Sayf("some destinations are patterns, which Roles cannot have: name their namespaces with --namespaces")
 	}
 	if len(namespaces) == 0 {
-		return errors.New("the projects permit no namespace of the agent's own cluster by name: add it to spec.destinations, or name it with --namespaces")
+		return errors.New("the projects permit no namespace of the agent's own cluster by name: add it to spec.destinations, " +
+			"or name it with --namespaces")
 	}
 	_, lists, err := cluster.Discovery.ServerGroupsAndResources()
 	if err != nil {
@@ -95,7 +96,8 @@ func rolesRun(ctx context.Context, o rolesOptions) error {
 // projects are the AppProjects of the file, or of the namespace.
 func (o *rolesOptions) projects(ctx context.Context, cluster *connect.Cluster) ([]*v1alpha1.AppProject, error) {
 	if o.file == "" {
-		list, err := cluster.Dynamic.Resource(v1alpha1.Resource(v1alpha1.ResourceAppProjects)).Namespace(o.Namespace).List(ctx, metav1.ListOptions{})
+		in := cluster.Dynamic.Resource(v1alpha1.Resource(v1alpha1.ResourceAppProjects)).Namespace(o.Namespace)
+		list, err := in.List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, connect.Explain(fmt.Errorf("list AppProjects: %w", err))
 		}
@@ -132,13 +134,13 @@ func (o *rolesOptions) projects(ctx context.Context, cluster *connect.Cluster) (
 // role is the Role of a namespace, and its binding to the agent.
 func (o *rolesOptions) role(namespace string, rules []rbacv1.PolicyRule) (*rbacv1.Role, *rbacv1.RoleBinding) {
 	meta := metav1.ObjectMeta{Name: deployRole, Namespace: namespace}
-	return &rbacv1.Role{
-			TypeMeta: metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"}, ObjectMeta: meta, Rules: rules,
-		}, &rbacv1.RoleBinding{
-			TypeMeta: metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"}, ObjectMeta: meta,
-			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: deployRole},
-			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: o.account, Namespace: o.Namespace}},
-		}
+	version := rbacv1.SchemeGroupVersion.String()
+	role := &rbacv1.Role{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "Role"}, ObjectMeta: meta, Rules: rules}
+	return role, &rbacv1.RoleBinding{
+		TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "RoleBinding"}, ObjectMeta: meta,
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: deployRole},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: o.account, Namespace: o.Namespace}},
+	}
 }
 
 // ownCluster makes the agent's own cluster a destination, in these namespaces. It holds no credentials: the agent's account is used.
