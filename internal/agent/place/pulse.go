@@ -68,8 +68,8 @@ func (f felt) WrappedRoundTripper() http.RoundTripper { return f.RoundTripper }
 // note takes in how a request went. One that its caller gave up before the time of an answer was over says nothing.
 func (p *pulse) note(req *http.Request, resp *http.Response, err error, begun, now time.Time) {
 	trouble := err
-	switch late := now.Sub(begun) >= pulseLimit; {
-	case err != nil && late && req.Context().Err() != nil:
+	switch late := now.Sub(begun) >= pulseLimit*9/10; {
+	case err != nil && late:
 		trouble = context.DeadlineExceeded
 	case err != nil && (req.Context().Err() != nil || errors.Is(err, context.Canceled)):
 		return
