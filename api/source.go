@@ -38,6 +38,7 @@ type RepositoryPathsRequest struct {
 	RepoURL     string `json:"repoURL" doc:"Address of the repository"`
 	Revision    string `json:"revision,omitempty" doc:"Branch, tag, commit or range of versions; default: the default branch"`
 	Path        string `json:"path,omitempty" doc:"Directory; default: the root"`
+	Plugin      string `json:"plugin,omitempty" doc:"Config management plugin whose parameters are asked for"`
 	ArgoProject string `json:"argoProject,omitempty" doc:"Argo project whose rules and credentials apply; default: default"`
 }
 
@@ -51,6 +52,7 @@ type RepositoryPaths struct {
 	// ValueFiles are relative to the chart, as spec.source.helm.valueFiles takes them.
 	ValueFiles []string       `json:"valueFiles,omitempty" doc:"Values files of a chart, relative to it"`
 	Details    *SourceDetails `json:"details,omitempty" doc:"Details from the files, if there is something to render"`
+	Plugins    []string       `json:"plugins,omitempty" doc:"Config management plugins of the agent"`
 	Truncated  bool           `json:"truncated,omitempty" doc:"The list is incomplete"`
 	Warnings   []string       `json:"warnings,omitempty" doc:"Files that could not be read"`
 }
@@ -67,6 +69,22 @@ type SourceDetails struct {
 	Helm      *ChartDetails     `json:"helm,omitempty" doc:"Details of a chart"`
 	Kustomize *KustomizeDetails `json:"kustomize,omitempty" doc:"Details of a kustomization"`
 	Manifests int               `json:"manifests,omitempty" doc:"Number of manifest files in a plain directory"`
+	// Parameters are those that a config management plugin announces, as Argo CD describes them.
+	Parameters []PluginParameter `json:"parameters,omitempty" doc:"Parameters that the plugin announces"`
+}
+
+// PluginParameter is a parameter that a config management plugin announces.
+type PluginParameter struct {
+	Name     string `json:"name" doc:"Name for spec.source.plugin.parameters" example:"image.tag"`
+	Title    string `json:"title,omitempty" doc:"Name for people"`
+	Tooltip  string `json:"tooltip,omitempty" doc:"Description"`
+	Required bool   `json:"required,omitempty" doc:"It must be set"`
+	ItemType string `json:"itemType,omitempty" doc:"Type of the values: string, number or boolean"`
+	// CollectionType says which of the defaults counts.
+	CollectionType string            `json:"collectionType,omitempty" doc:"string, array or map"`
+	String         string            `json:"string,omitempty" doc:"Default, as text"`
+	Array          []string          `json:"array,omitempty" doc:"Default, as list"`
+	Map            map[string]string `json:"map,omitempty" doc:"Default, as map"`
 }
 
 // ChartDetails is what a chart's metadata contains.

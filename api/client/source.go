@@ -16,7 +16,8 @@ func (c *Client) RepositoryRefs(ctx context.Context, agent string, req api.Repos
 
 // RepositoryPaths has an agent list one directory of a repository that an application of an Argo project may deploy.
 func (c *Client) RepositoryPaths(ctx context.Context, agent string, req api.RepositoryPathsRequest) (api.RepositoryPaths, error) {
-	query := set(url.Values{}, "repoURL", req.RepoURL, "argoProject", req.ArgoProject, "revision", req.Revision, "path", req.Path)
+	query := set(url.Values{}, "repoURL", req.RepoURL, "argoProject", req.ArgoProject, "revision", req.Revision, "path", req.Path,
+		"plugin", req.Plugin)
 	return get[api.RepositoryPaths](ctx, c, query, "agents", agent, "repository-paths")
 }
 

@@ -37,7 +37,7 @@ func (a *Agent) executors() (map[agentapi.Kind]link.Executor, map[agentapi.Kind]
 	maps.Copy(run, setting.Executors(setting.Config{
 		Apps: a.apps.Dynamic, Namespace: a.cfg.Namespace, Engine: a.engine, Settings: a.settings, Clusters: a.clusters,
 		Git: a.git, Outbound: a.cfg.Outbound,
-		Artifacts: a.sources.Artifacts, Registries: a.registries,
+		Artifacts: a.sources.Artifacts, Registries: a.registries, Plugins: a.plugins,
 		Keys: func() []link.SealKey { return a.link.SealKeys() }, Now: time.Now, ReadBy: a.driver.Engine(),
 	}))
 	a.driver.Refine(run)

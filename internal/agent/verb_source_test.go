@@ -7,6 +7,8 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,6 +19,8 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/engine/render"
+	"github.com/slipway-gitops/slipway/internal/engine/render/declared"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
@@ -173,6 +177,42 @@ func TestARepositoryIsLookedIntoWithTheCredentialsOfItsProject(t *testing.T) {
 	s.refuses(agentapi.KindRepositoryRefs, refs, agentapi.CodeForbidden, "does not exist")
 	s.refused(agentapi.KindRepositoryRefs, agentapi.Target{Kind: agentapi.ItemApplication, Namespace: "elsewhere"},
 		api.RepositoryRefsRequest{RepoURL: repo.URL(), ArgoProject: "shop"}, agentapi.CodeForbidden) // applications there are none of the project
+}
+
+func TestPathsHaveThePluginsOfTheAgentAndWhatTheyAnnounce(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	s.permits("shop", s.server.Base()+"/**")
+	dir := t.TempDir()
+	declaration := "kind: ConfigManagementPlugin\nmetadata: {name: %s}\nspec:\n  generate: {command: ['true']}\n  discover: {fileName: %s}\n" +
+		"  parameters: {static: [{name: tag, title: Tag of %s, required: true, string: latest}, {name: list, collectionType: array, array: [a, b]}]}\n"
+	for name, file := range map[string]string{"first": "none.txt", "second": "all.yaml"} {
+		if err := os.WriteFile(filepath.Join(dir, name+".yaml"), fmt.Appendf(nil, declaration, name, file, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.keeps.Plugins = render.Choice{&declared.Renderer{Dir: dir, Work: t.TempDir()}}
+	ask := api.RepositoryPathsRequest{RepoURL: s.repo.URL(), ArgoProject: "shop", Path: "web"}
+	got := must[api.RepositoryPaths](s, agentapi.KindRepositoryPaths, s.app(s.name), ask)
+	want := []api.PluginParameter{
+		{Name: "tag", Title: "Tag of second", Required: true, String: "latest"},
+		{Name: "list", CollectionType: "array", Array: []string{"a", "b"}},
+	}
+	if d := cmp.Diff([]string{"first", "second"}, got.Plugins); d != "" || got.Tool != "plugin" || got.Details == nil {
+		t.Fatalf("%+v", got)
+	}
+	if d := cmp.Diff(want, got.Details.Parameters); d != "" {
+		t.Errorf("parameters (-want +got):\n%s", d)
+	}
+	ask.Path = ""
+	if got = must[api.RepositoryPaths](s, agentapi.KindRepositoryPaths, s.app(s.name), ask); got.Tool == "plugin" || len(got.Plugins) != 2 {
+		t.Errorf("%+v", got)
+	}
+	ask.Plugin = "first"
+	if got = must[api.RepositoryPaths](s, agentapi.KindRepositoryPaths, s.app(s.name), ask); len(got.Warnings) != 1 ||
+		!strings.Contains(got.Warnings[0], "does not know the files") {
+		t.Errorf("%+v", got)
+	}
 }
 
 func TestAHostileAddressOrPathIsRefused(t *testing.T) {

@@ -27,6 +27,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/sandbox"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
@@ -48,7 +49,13 @@ const (
 
 var applications = schema.GroupVersionResource{Group: v1alpha1.Group, Version: "v1alpha1", Resource: "applications"}
 
-func TestMain(m *testing.M) { testenv.Main(m) }
+func TestMain(m *testing.M) {
+	if sandbox.IsLauncher(os.Args) {
+		sandbox.Launch(os.Args)
+		os.Exit(1)
+	}
+	testenv.Main(m)
+}
 
 // scripts is the folder of what runs a real Argo CD; the test is skipped where there is none.
 func scripts(t *testing.T) string {

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/render/browse"
 	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/project"
+	"github.com/slipway-gitops/slipway/internal/redact"
 	"github.com/slipway-gitops/slipway/internal/source/artifact"
 )
 
@@ -206,6 +207,9 @@ func (v *browser) repositoryPaths(ctx context.Context, cmd agentapi.Command, req
 	out, err := browse.Look(fetched.Tree, req.Path)
 	if err != nil {
 		return nil, unread(ctx, err)
+	}
+	if err := v.announce(ctx, req, fetched, &out); err != nil {
+		out.Warnings = append(out.Warnings, redact.Text(err.Error()))
 	}
 	return out, nil
 }

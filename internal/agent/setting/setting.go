@@ -27,6 +27,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/engine/render"
 	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/redact"
@@ -44,6 +45,7 @@ type Config struct {
 	Git       *git.Client
 	Artifacts *place.Artifacts
 	Outbound  *outward.Policy
+	Plugins   render.Plugins // nil: there are none
 	// Registries opens what OCI registries have.
 	Registries *place.Registries
 	Keys       func() []link.SealKey // that open what is sealed to the agent, the newest first

@@ -1,8 +1,11 @@
 package setting
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -94,6 +97,7 @@ func newPathsCmd(common *connect.Common) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&req.ArgoProject, "project", "", projectHelp)
 	cmd.Flags().StringVar(&req.Revision, "revision", "", "`branch`, tag or commit (default the repository's own branch)")
+	cmd.Flags().StringVar(&req.Plugin, "plugin", "", "`name` of a config management plugin, to list its parameters")
 	return cmd
 }
 
@@ -124,8 +128,38 @@ func pathsRun(ctx context.Context, common *connect.Common, req api.RepositoryPat
 			return err
 		}
 	}
+	if err := announced(common, found.Details); err != nil {
+		return err
+	}
 	common.Sayf("%s", summary(&found))
 	return nil
+}
+
+// announced prints the parameters of a plugin.
+func announced(common *connect.Common, details *api.SourceDetails) error {
+	if details == nil || len(details.Parameters) == 0 {
+		return nil
+	}
+	rows := iostream.Rows{Header: []string{"PARAMETER", "TYPE", "REQUIRED", "DEFAULT", "DESCRIPTION"}}
+	for _, p := range details.Parameters {
+		value := p.String
+		switch p.CollectionType {
+		case "array":
+			value = strings.Join(p.Array, ", ")
+		case "map":
+			var pairs []string
+			for _, key := range slices.Sorted(maps.Keys(p.Map)) {
+				pairs = append(pairs, key+"="+p.Map[key])
+			}
+			value = strings.Join(pairs, ", ")
+		}
+		required := "no"
+		if p.Required {
+			required = "yes"
+		}
+		rows.Add(p.Name, cmp.Or(p.CollectionType, p.ItemType, "string"), required, value, cmp.Or(p.Tooltip, p.Title))
+	}
+	return common.Table(&rows)
 }
 
 // summary says what an application of the directory would be.

@@ -3,6 +3,7 @@ package render
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // Choice are several sets of plugins. The first one that has a plugin, or whose plugin knows the files, renders.
@@ -18,6 +19,16 @@ func (c Choice) Has(name string) bool {
 		}
 	}
 	return false
+}
+
+// Names lists those of all.
+func (c Choice) Names() []string {
+	var out []string
+	for _, p := range c {
+		out = append(out, p.Names()...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // Claims reports whether any knows the files.

@@ -140,6 +140,8 @@ type Plugins interface {
 	Renderer
 	// Has reports whether there is a plugin of that name; "" for any.
 	Has(name string) bool
+	// Names lists the plugins, sorted.
+	Names() []string
 	// Claims reports whether a plugin knows the files of a source that names no tool.
 	Claims(ctx context.Context, req Request) (bool, error)
 	// Announce returns the parameters that the plugin of a source has.

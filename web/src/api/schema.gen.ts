@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 62bb693068bc22a7e18efa8e524a92824313fcf77e3a024d472eede2bcf6cce2
+// sha256 of it: bd41a0553aa2b304f230c4e16c823b726f56fb76963c9e75bf7cc67caed84a9e
 
 export interface paths {
 	"/api/v1/access/can": {
@@ -3765,6 +3765,19 @@ export interface components {
 			/** Format: date-time */
 			until?: string;
 		};
+		PluginParameter: {
+			array?: string[] | null;
+			collectionType?: string;
+			itemType?: string;
+			map?: {
+				[key: string]: string;
+			};
+			name: string;
+			required?: boolean;
+			string?: string;
+			title?: string;
+			tooltip?: string;
+		};
 		Preview: {
 			counts: components["schemas"]["PreviewCounts"];
 			manifests?: unknown[] | null;
@@ -3882,6 +3895,7 @@ export interface components {
 			details?: components["schemas"]["SourceDetails"];
 			items: components["schemas"]["RepositoryPath"][] | null;
 			path: string;
+			plugins?: string[] | null;
 			revision: string;
 			/** @enum {string} */
 			tool: "helm" | "kustomize" | "jsonnet" | "directory" | "plugin" | "";
@@ -4238,6 +4252,7 @@ export interface components {
 			kustomize?: components["schemas"]["KustomizeDetails"];
 			/** Format: int64 */
 			manifests?: number;
+			parameters?: components["schemas"]["PluginParameter"][] | null;
 		};
 		SourceRevisions: {
 			compared?: string;
@@ -7192,6 +7207,7 @@ export interface operations {
 				application?: string;
 				revision?: string;
 				path?: string;
+				plugin?: string;
 			};
 			header?: never;
 			path: {

@@ -9,7 +9,7 @@ export interface AppField {
   hint?: string;
   placeholder?: string;
   // offers names the list that is found in the repository.
-  offers?: "valueFiles" | "parameters" | "images" | "components" | "files";
+  offers?: "valueFiles" | "parameters" | "images" | "components" | "files" | "plugins" | "announced";
   // one is the word for one row.
   one?: string;
   columns?: AppField[];
@@ -188,7 +188,13 @@ export const toolFields: Record<
   },
   plugin: {
     first: [
-      { at: "name", label: "Plugin", as: "text", hint: "Default: the plugin that detects the files" },
+      {
+        at: "name",
+        label: "Plugin",
+        as: "text",
+        offers: "plugins",
+        hint: "Default: the plugin that detects the files",
+      },
       {
         at: "env",
         label: "Environment variables",
@@ -205,7 +211,7 @@ export const toolFields: Record<
         as: "rows",
         one: "parameter",
         columns: [
-          { at: "name", label: "Name", as: "text" },
+          { at: "name", label: "Name", as: "text", offers: "announced" },
           { at: "string", label: "Text", as: "text" },
           { at: "array", label: "List", as: "lines", hint: "One per line" },
           { at: "map", label: "Map", as: "pairs", hint: "One per line, as name=value" },

@@ -51,9 +51,10 @@ export const pathsQuery = (
   path: string,
   argoProject: string,
   enabled: boolean,
+  plugin = "",
 ) =>
   queryOptions({
-    queryKey: ["browse", "paths", agent, repoURL, revision, path, argoProject],
+    queryKey: ["browse", "paths", agent, repoURL, revision, path, argoProject, plugin],
     enabled: enabled && agent !== "" && repoURL !== "",
     staleTime: 60_000,
     retry: false,
@@ -61,7 +62,7 @@ export const pathsQuery = (
     queryFn: ({ signal }) =>
       data(
         client.GET("/api/v1/agents/{agent}/repository-paths", {
-          params: { path: { agent }, query: { repoURL, revision, path, argoProject } },
+          params: { path: { agent }, query: { repoURL, revision, path, argoProject, ...(plugin && { plugin }) } },
           signal,
         }),
       ),

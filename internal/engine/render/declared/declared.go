@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -62,6 +63,17 @@ func (r *Renderer) Has(name string) bool {
 		}
 	}
 	return name == "" && err != nil // it is for Claims to say what is wrong
+}
+
+// Names lists the plugins, sorted.
+func (r *Renderer) Names() []string {
+	all, _ := load(r.Dir) // Check says what is wrong
+	out := make([]string, len(all))
+	for i, d := range all {
+		out[i] = d.name()
+	}
+	slices.Sort(out)
+	return out
 }
 
 // Claims reports whether a plugin knows the files of a source that names no tool.

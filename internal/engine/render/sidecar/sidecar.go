@@ -117,6 +117,15 @@ func (r *Renderer) Has(name string) bool {
 	return err == nil && validName.MatchString(name) && info.Mode()&fs.ModeSocket != 0
 }
 
+// Names lists the plugins, sorted.
+func (r *Renderer) Names() []string {
+	names, err := r.names()
+	if err != nil {
+		return nil
+	}
+	return names
+}
+
 func (r *Renderer) socket(name string) string { return filepath.Join(r.Dir, name+".sock") }
 
 // names lists the plugins, sorted.

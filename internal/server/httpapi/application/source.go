@@ -31,6 +31,7 @@ type pathsInput struct {
 	SourceInput
 	Revision string `query:"revision" maxLength:"253" doc:"Branch, tag, commit or range of versions; default: the default branch" example:"main"`
 	Path     string `query:"path" maxLength:"1000" doc:"Directory; default: the root" example:"apps/web"`
+	Plugin   string `query:"plugin" maxLength:"253" doc:"Config management plugin whose parameters are asked for" example:"my-plugin-v1.0"`
 }
 
 type refsOutput struct{ Body api.RepositoryRefs }
@@ -70,7 +71,7 @@ func (h *ObjectRoutes) sourceRoutes() []core.Route {
 		Do: func(ctx context.Context, c *core.Call, in *pathsInput) (*pathsOutput, error) {
 			var out pathsOutput
 			return &out, h.look(ctx, c, &in.SourceInput, agentapi.KindRepositoryPaths, api.RepositoryPathsRequest{
-				RepoURL: in.RepoURL, Revision: in.Revision, Path: in.Path, ArgoProject: in.ArgoProject,
+				RepoURL: in.RepoURL, Revision: in.Revision, Path: in.Path, Plugin: in.Plugin, ArgoProject: in.ArgoProject,
 			}, &out.Body)
 		},
 	})

@@ -62,8 +62,9 @@ export function SourceForm({ agent, beside, edit, at, number, onRemove }: Props)
   const chart = charts.find((c) => c.name === read("chart"));
   const refs = [all, more].flatMap(({ data }) => [...(data?.branches ?? []), ...(data?.tags ?? [])]);
   const versions = chart?.versions ?? refs.map((r) => r.name);
+  const plugin = useSettled(get(draft, [...at, "plugin", "name"]), 500);
   const here = useQuery(
-    pathsQuery(agent, repoURL, revision, read("path"), argoProject, kind === "directory" && all.isSuccess),
+    pathsQuery(agent, repoURL, revision, read("path"), argoProject, kind === "directory" && all.isSuccess, plugin),
   );
   const field = (name: string) => ({
     value: read(name),

@@ -24,8 +24,44 @@ function offersOf(found: Found | undefined): Offers {
   return {
     valueFiles: found?.valueFiles ?? [],
     parameters: (found?.details?.helm?.parameters ?? []).map((p) => p.name),
+    plugins: found?.plugins ?? [],
+    announced: (found?.details?.parameters ?? []).map((p) => p.name),
     images: (found?.details?.kustomize?.images ?? []).map((i) => `${i.name}:${i.newTag || "latest"}`),
   };
+}
+
+// Announced lists the parameters that a plugin has, with their defaults.
+function Announced({ found }: { found: Found | undefined }) {
+  const list = found?.details?.parameters ?? [];
+  if (list.length === 0) {
+    return null;
+  }
+  return (
+    <dl aria-label="Parameters of the plugin" className="mb-3 grid gap-x-3 gap-y-1 text-sm sm:grid-cols-[auto_1fr]">
+      {list.map((p) => (
+        <div key={p.name} className="contents">
+          <dt className="font-medium">
+            {p.title || p.name}
+            {p.required && " (required)"}
+          </dt>
+          <dd className="text-muted">{[p.title && p.name, p.tooltip, standard(p)].filter(Boolean).join(" · ")}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+// standard is the default of a parameter, as text.
+function standard(p: Schemas["PluginParameter"]): string {
+  const value =
+    p.collectionType === "array"
+      ? (p.array ?? []).join(", ")
+      : p.collectionType === "map"
+        ? Object.entries(p.map ?? {})
+            .map(([key, text]) => `${key}=${text}`)
+            .join(", ")
+        : (p.string ?? "");
+  return value && `default: ${value}`;
 }
 
 interface Props {
@@ -45,8 +81,10 @@ export function Settings({ edit, at, chart, beside, found }: Props) {
   const [chosen, setChosen] = useState<Tool>();
   const detected = chart ? "helm" : detectedBy(found);
   const tool = explicit ?? chosen ?? detected;
-  // Slipway's own engine runs no plugins; a draft that names one can be corrected.
-  const offered = tools.filter((t) => t !== "plugin" || beside || tool === "plugin");
+  // An agent without plugins runs none; a draft that names one can be corrected.
+  const offered = tools.filter(
+    (t) => t !== "plugin" || beside || tool === "plugin" || (found?.plugins ?? []).length > 0,
+  );
   const { first, more } = toolFields[tool ?? "directory"];
   const base: Path = [...at, tool ?? "directory"];
   const offers = offersOf(found);
@@ -79,6 +117,7 @@ export function Settings({ edit, at, chart, beside, found }: Props) {
           set={countSet(draft, base, [...first, ...more])}
           wrong={anyWrong(edit, base, [...first, ...more])}
         >
+          {tool === "plugin" && <Announced found={found} />}
           <Fields edit={edit} base={base} fields={first} offers={offers} />
           {more.length > 0 && (
             <Fold title="More" set={countSet(draft, base, more)} wrong={anyWrong(edit, base, more)}>
