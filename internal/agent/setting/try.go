@@ -12,9 +12,11 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/agent/command"
+	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/outward"
+	"github.com/slipway-gitops/slipway/internal/redact"
 	"github.com/slipway-gitops/slipway/internal/source/helmrepo"
 	"github.com/slipway-gitops/slipway/internal/source/web"
 	"github.com/slipway-gitops/slipway/internal/strict"
@@ -182,4 +184,44 @@ func (v *keeper) tryCluster(ctx context.Context, data map[string][]byte) (string
 			place.RefusalOf(err))
 	}
 	return "the cluster answers: Kubernetes " + place.VersionOf(version.GitVersion), nil
+}
+
+func (v *keeper) settingTest(ctx context.Context, cmd agentapi.Command, req agentapi.SettingChange) (any, error) {
+	req, err := v.setting(cmd, req)
+	if err != nil {
+		return nil, err
+	}
+	if labelOf(req.Type) == "" || req.Type == agentapi.SettingRepoCreds {
+		return nil, command.Refuse(agentapi.CodeUnsupported, "there is nothing to try about a %s: try a repository that uses it", req.Type)
+	}
+	// A user who may not see what is there under that name gets the same answer as if nothing was.
+	var have keptSecret
+	if !req.Create {
+		if have, err = v.readSecret(ctx, req.Type, req.Name); err != nil {
+			return nil, err
+		}
+	}
+	next := nextData(have.data, req)
+	if err := checkJudged(req, have, next); err != nil {
+		return nil, err
+	}
+	if err := checkAims(req, have.data, next); err != nil {
+		return nil, err
+	}
+	found, err := v.try(ctx, req.Type, next, req.Revision)
+	if err != nil && (!req.Steps || len(found.Steps) == 0) {
+		return nil, err
+	}
+	return found, nil
+}
+
+// hide takes the values of secret fields out of a text.
+func hide(text string, data map[string][]byte) string {
+	var secrets []string
+	for name, value := range data {
+		if !link.PublicField(name) {
+			secrets = append(secrets, string(value))
+		}
+	}
+	return redact.Addresses(redact.NewKnown(secrets...).Text(text))
 }
