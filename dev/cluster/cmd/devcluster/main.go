@@ -38,7 +38,7 @@ func run(arguments []string) int {
 	flags.IntVar(&config.Port, "port", 0, "port of the API server on 127.0.0.1; 0 is the one used before, or a free one")
 	flags.IntVar(&config.Nodes, "nodes", 3, "number of simulated nodes")
 	flags.BoolVar(&config.Bare, "bare", false, "etcd and the API server only: no controllers, no scheduler, no nodes")
-	flags.StringVar(&config.AuditLog, "audit-log", "", "file for the API server's audit log: one line of JSON for each request, without contents")
+	flags.StringVar(&config.AuditLog, "audit-log", "", "file for the audit log of the API server: a line of JSON for each request")
 	flags.StringVar(&config.WhileLocked, "while-locked", "", "stop once no process holds a shared lock (flock) on this file")
 	flags.DurationVar(&config.Grace, "grace", time.Minute, "with --while-locked: for how long the lock must be free")
 	showVersion := flags.Bool("version", false, "print the version of Kubernetes and exit")
