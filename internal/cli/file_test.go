@@ -30,7 +30,7 @@ func TestEveryCommandNamesFileAndLineOfWhatHasTwoMeanings(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	good := filepath.Join(t.TempDir(), "good.yaml")
 	write(t, good, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: argocd-cm}\n")
-	kinds := map[string]string{"projectset": "AppProject", "appset": "ApplicationSet"}
+	kinds := map[string]string{"projectset": "AppProject", "agent roles": "AppProject", "appset": "ApplicationSet"}
 	found := 0
 	eachCommand(newRoot(iostream.Streams{}), func(cmd *cobra.Command) {
 		cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {

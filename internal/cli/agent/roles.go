@@ -50,13 +50,18 @@ func newRolesCmd(common *connect.Common) *cobra.Command {
 }
 
 func rolesRun(ctx context.Context, o rolesOptions) error {
+	projects, err := o.given()
+	if err != nil {
+		return err
+	}
 	cluster, err := o.Connect()
 	if err != nil {
 		return err
 	}
-	projects, err := o.projects(ctx, cluster)
-	if err != nil {
-		return err
+	if o.file == "" {
+		if projects, err = o.kept(ctx, cluster); err != nil {
+			return err
+		}
 	}
 	rules := make([]*project.Rules, 0, len(projects))
 	for _, p := range projects {
@@ -93,22 +98,27 @@ func rolesRun(ctx context.Context, o rolesOptions) error {
 	return err
 }
 
-// projects are the AppProjects of the file, or of the namespace.
-func (o *rolesOptions) projects(ctx context.Context, cluster *connect.Cluster) ([]*v1alpha1.AppProject, error) {
+// kept are the AppProjects of the namespace.
+func (o *rolesOptions) kept(ctx context.Context, cluster *connect.Cluster) ([]*v1alpha1.AppProject, error) {
+	in := cluster.Dynamic.Resource(v1alpha1.Resource(v1alpha1.ResourceAppProjects)).Namespace(o.Namespace)
+	list, err := in.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, connect.Explain(fmt.Errorf("list AppProjects: %w", err))
+	}
+	out := make([]*v1alpha1.AppProject, len(list.Items))
+	for i := range list.Items {
+		out[i] = &v1alpha1.AppProject{}
+		if err := manifest.Into(list.Items[i].Object, out[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// given are the AppProjects of the file, none where there is no file.
+func (o *rolesOptions) given() ([]*v1alpha1.AppProject, error) {
 	if o.file == "" {
-		in := cluster.Dynamic.Resource(v1alpha1.Resource(v1alpha1.ResourceAppProjects)).Namespace(o.Namespace)
-		list, err := in.List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return nil, connect.Explain(fmt.Errorf("list AppProjects: %w", err))
-		}
-		out := make([]*v1alpha1.AppProject, len(list.Items))
-		for i := range list.Items {
-			out[i] = &v1alpha1.AppProject{}
-			if err := manifest.Into(list.Items[i].Object, out[i]); err != nil {
-				return nil, err
-			}
-		}
-		return out, nil
+		return nil, nil
 	}
 	objects, err := manifest.Read(o.file, o.In)
 	if err != nil {
