@@ -170,6 +170,7 @@ func TestOneAgentKeepsThreeClustersApart(t *testing.T) {
 	r.checkInside()
 	r.commit("")
 	r.await(r.limited, "told", converged)
+	r.await(r.steady, "told", converged) // what is deployed there now stays as it is
 
 	r.forget(r.steady)
 }
