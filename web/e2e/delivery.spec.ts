@@ -13,10 +13,10 @@ test("a repository's password goes to the agent, and to nobody else", async ({ p
   await page.getByRole("button", { name: "Add repository" }).first().click();
   const form = page.getByRole("dialog");
   await form.getByLabel("Address").fill(url);
-  // What Slipway's own engine makes nothing of is not offered.
-  await expect(form.getByRole("option", { name: /GitHub App/ })).toHaveCount(0);
+  // All that the agent can use is offered.
+  await expect(form.getByRole("option", { name: /GitHub App/ })).toHaveCount(1);
   await expect(form.getByRole("option", { name: /Helm|OCI/ })).toHaveCount(2);
-  await expect(form.getByLabel(/LFS/)).toHaveCount(0);
+  await expect(form.getByLabel(/LFS/)).toHaveCount(1);
   await form.getByLabel("Sign in with").selectOption("password");
   await form.getByLabel("User name").fill("bot");
   await form.getByLabel("Password or token").fill(password);
@@ -51,7 +51,8 @@ test("a test of a connection says what does not work", async ({ page }) => {
   await expect(form.getByRole("status")).toContainText("The agent can use this repository");
 });
 
-test("a signing key that is none is refused", async ({ page }) => {
+test("a signing key that is none is refused", async ({ page, complaints }) => {
+  complaints.expect(/status of 422/);
   await page.goto("/keys?add=gpg-keys");
   const form = page.getByRole("dialog");
   await form.getByLabel("Key id").fill("4AEE18F83AFDEB23");
