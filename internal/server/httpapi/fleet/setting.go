@@ -371,6 +371,8 @@ func (n *settingNoun) test() core.Route {
 			change.Steps = true
 			var answer api.SettingTest
 			if err = n.h.Ask(ctx, c, n.order(agentapi.KindSettingsTest, at, change, ""), &answer); err == nil {
+				// An older agent knows no steps: it answers with an error, or with nothing if the connection works.
+				answer.OK = answer.OK || len(answer.Steps) == 0 && answer.Message == ""
 				return &testOutput{answer}, nil
 			}
 			if code := api.CodeOf(err); code == api.CodeInternal || code == api.CodeUnavailable {
