@@ -3,8 +3,6 @@ package registry
 import (
 	"bytes"
 	"context"
-	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	kubeyaml "k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/place"
@@ -28,6 +25,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/source/artifact"
 	"github.com/slipway-gitops/slipway/internal/source/dirtree"
 	"github.com/slipway-gitops/slipway/internal/source/registrylogin"
+	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
 // corpusVariable names a directory with checkouts in src/ and in bin/ the programs helm3 and helm4, of the versions that Argo CD ships. Nothing of a corpus is part of
@@ -158,12 +156,12 @@ func (c *corpusChart) compare(t *testing.T, w *world, sources *place.Sources, pr
 	}
 	got := make([]any, len(res.Objects))
 	for i, m := range res.Objects {
-		got[i] = decoded(t, m.JSON)
+		got[i] = testenv.Decoded(t, m.JSON)
 	}
-	want, verdict := printed(t, out), "equal"
+	want, verdict := testenv.Printed(t, out), "equal"
 	if !bytes.Equal(out, before) {
 		verdict = "equal but for what is random" // passwords, certificates and times that the chart makes, and what is computed from them
-		second := printed(t, before)
+		second := testenv.Printed(t, before)
 		for i := range min(len(want), len(second), len(got)) {
 			want[i], got[i] = settled(want[i], second[i], got[i])
 		}
@@ -231,48 +229,4 @@ func (w *world) start(t *testing.T, home, program string, args ...string) (out [
 	cmd.Stderr = &stderr
 	out, err = cmd.Output()
 	return out, strings.TrimSpace(stderr.String()), err
-}
-
-// printed is what Helm printed, one object for each document.
-func printed(t *testing.T, out []byte) (objects []any) {
-	t.Helper()
-	for d := kubeyaml.NewYAMLOrJSONDecoder(bytes.NewReader(out), 4096); ; {
-		var ext runtime.RawExtension
-		if err := d.Decode(&ext); errors.Is(err, io.EOF) {
-			return objects
-		} else if err != nil {
-			t.Fatalf("what the program printed cannot be read: %v", err)
-		}
-		if raw := bytes.TrimSpace(ext.Raw); len(raw) > 0 && string(raw) != "null" {
-			objects = append(objects, items(decoded(t, raw))...)
-		}
-	}
-}
-
-// items returns those of a List, and any other object as it is, without labels or annotations that are null: these mean the same as
-// none.
-func items(object any) (out []any) {
-	fields, _ := object.(map[string]any)
-	kind, _ := fields["kind"].(string)
-	if list, ok := fields["items"].([]any); ok && strings.HasSuffix(kind, "List") && fields["spec"] == nil {
-		for _, item := range list {
-			out = append(out, items(item)...)
-		}
-		return out
-	}
-	meta, _ := fields["metadata"].(map[string]any)
-	for _, name := range []string{"labels", "annotations"} {
-		if v, has := meta[name]; has && v == nil {
-			delete(meta, name)
-		}
-	}
-	return []any{object}
-}
-
-func decoded(t *testing.T, raw []byte) (v any) {
-	t.Helper()
-	if err := kubeyaml.Unmarshal(raw, &v); err != nil {
-		t.Fatal(err)
-	}
-	return v
 }

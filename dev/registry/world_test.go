@@ -9,12 +9,10 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"maps"
 	"math/big"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -150,7 +148,7 @@ func publish(t *testing.T, charts []*corpusChart) *world {
 	front.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
 	front.StartTLS()
 	t.Cleanup(front.Close)
-	w.proxy = tunnels(t, front.Listener.Addr().String())
+	w.proxy = testenv.Tunnel(t, front.Listener.Addr().String())
 	inside := &server{Server: httptest.NewTLSServer(store)}
 	t.Cleanup(inside.Close)
 	for _, address := range w.addresses {
@@ -243,38 +241,6 @@ func (w *world) certify(t *testing.T) tls.Certificate {
 	w.authority = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw})
 	w.authorityFile = inFile(t, "ca.pem", string(w.authority))
 	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}
-}
-
-// tunnels starts an HTTP proxy that connects to one address, whatever it is asked for.
-func tunnels(t *testing.T, to string) (address string) {
-	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
-		if req.Method != http.MethodConnect {
-			http.Error(rw, "this proxy knows CONNECT only", http.StatusMethodNotAllowed)
-			return
-		}
-		there, err := (&net.Dialer{}).DialContext(req.Context(), "tcp", to)
-		if err != nil {
-			http.Error(rw, err.Error(), http.StatusBadGateway)
-			return
-		}
-		here, _, err := http.NewResponseController(rw).Hijack()
-		if err != nil {
-			_ = there.Close()
-			return
-		}
-		_, _ = io.WriteString(here, "HTTP/1.1 200 Connected\r\n\r\n")
-		go func() {
-			_, _ = io.Copy(there, here)
-			_ = there.Close()
-		}()
-		go func() {
-			_, _ = io.Copy(here, there)
-			_ = here.Close()
-		}()
-	}))
-	t.Cleanup(s.Close)
-	return s.URL
 }
 
 // home is a directory of Helm that knows the repositories of the world.

@@ -21,6 +21,7 @@ type Proxy struct {
 	listener       net.Listener
 	used           atomic.Int64
 	running        sync.WaitGroup
+	to             atomic.Pointer[string] // where every connection goes; nil: to this machine, on the port that was asked for
 
 	mu    sync.Mutex
 	hosts []string
@@ -59,6 +60,14 @@ func (p *Proxy) Hosts() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]string{}, p.hosts...)
+}
+
+// Tunnel starts a proxy that leads every name to one address, and returns its own.
+func Tunnel(t testing.TB, to string) (proxy string) {
+	t.Helper()
+	p := NewProxy(t, "", "")
+	p.to.Store(&to)
+	return "http://" + p.Address()
 }
 
 func (p *Proxy) keep(c net.Conn) {
@@ -163,7 +172,11 @@ func (p *Proxy) carry(conn net.Conn, in *bufio.Reader, target string) {
 	p.mu.Lock()
 	p.hosts = append(p.hosts, host)
 	p.mu.Unlock()
-	far, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", port))
+	address := net.JoinHostPort("127.0.0.1", port)
+	if to := p.to.Load(); to != nil {
+		address = *to
+	}
+	far, err := net.Dial("tcp", address)
 	if err != nil {
 		return
 	}

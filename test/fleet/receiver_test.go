@@ -21,6 +21,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
 // token is in every secret of a receiver, and must be nowhere else.
@@ -61,11 +63,9 @@ func startReceivers(t *testing.T, names ...string) *receivers {
 	if err := os.WriteFile(r.ca, pemOf(chats.TLS.Certificates[0]), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	proxy := httptest.NewServer(tunnel(chats.Listener.Addr().String()))
-	t.Cleanup(proxy.Close)
 	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) { r.take(w, q, "") }))
 	t.Cleanup(plain.Close)
-	r.proxy, r.plain, r.mail = proxy.URL, plain.URL, r.startMail(t)
+	r.proxy, r.plain, r.mail = testenv.Tunnel(t, chats.Listener.Addr().String()), plain.URL, r.startMail(t)
 	return r
 }
 
@@ -128,31 +128,6 @@ func (r *receivers) mend() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.mended = true
-}
-
-// tunnel is a proxy for HTTPS that leads every name to one address.
-func tunnel(to string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodConnect {
-			http.Error(w, "CONNECT only", http.StatusMethodNotAllowed)
-			return
-		}
-		there, err := (&net.Dialer{}).DialContext(r.Context(), "tcp", to)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadGateway)
-			return
-		}
-		here, _, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			_ = there.Close()
-			return
-		}
-		_, _ = io.WriteString(here, "HTTP/1.1 200 OK\r\n\r\n")
-		var both sync.WaitGroup
-		both.Go(func() { _, _ = io.Copy(there, here); _ = there.Close() })
-		both.Go(func() { _, _ = io.Copy(here, there); _ = here.Close() })
-		both.Wait()
-	}
 }
 
 // startMail starts a mail server, and returns its address.

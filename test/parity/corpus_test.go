@@ -3,8 +3,6 @@ package parity
 import (
 	"bytes"
 	"context"
-	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -14,67 +12,17 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/runtime"
-	kubeyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/kustomize/api/konfig"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
 	"github.com/slipway-gitops/slipway/internal/source/dirtree"
+	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
 // corpusVariable names a directory with checkouts in src/ and the programs that Argo CD ships in bin/: kustomize, helm3 and
 // helm4. Without it the tests of this file are skipped; nothing of a corpus is part of this repository.
 const corpusVariable = "SLIPWAY_CORPUS"
-
-// printed is what a program printed, as Argo CD reads it: one object as JSON for each document, Lists unpacked.
-func printed(t *testing.T, out []byte) []any {
-	t.Helper()
-	var objects []any
-	for d := kubeyaml.NewYAMLOrJSONDecoder(bytes.NewReader(out), 4096); ; {
-		var ext runtime.RawExtension
-		if err := d.Decode(&ext); errors.Is(err, io.EOF) {
-			return objects
-		} else if err != nil {
-			t.Fatalf("what the program printed cannot be read: %v", err)
-		}
-		if raw := bytes.TrimSpace(ext.Raw); len(raw) > 0 && string(raw) != "null" {
-			objects = append(objects, unpacked(plainJSON(t, raw))...)
-		}
-	}
-}
-
-// unpacked returns the items of a List, and any other object as it is, without maps of labels or annotations that are null:
-// these mean the same as none.
-func unpacked(object any) []any {
-	fields, _ := object.(map[string]any)
-	if items, ok := fields["items"].([]any); ok && strings.HasSuffix(asText(fields["kind"]), "List") && fields["spec"] == nil {
-		var out []any
-		for _, item := range items {
-			out = append(out, unpacked(item)...)
-		}
-		return out
-	}
-	if meta, ok := fields["metadata"].(map[string]any); ok {
-		for _, name := range []string{"labels", "annotations"} {
-			if v, has := meta[name]; has && v == nil {
-				delete(meta, name)
-			}
-		}
-	}
-	return []any{object}
-}
-
-func asText(v any) string { s, _ := v.(string); return s }
-
-func plainJSON(t *testing.T, raw []byte) any {
-	t.Helper()
-	var v any
-	if err := kubeyaml.Unmarshal(raw, &v); err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
 
 // corpusCase is one directory and the program that says what it gives.
 type corpusCase struct {
@@ -173,9 +121,9 @@ func corpusCompare(t *testing.T, corpus string, tc corpusCase, req render.Reques
 	}
 	var got []any
 	for _, m := range res.Objects {
-		got = append(got, plainJSON(t, m.JSON))
+		got = append(got, testenv.Decoded(t, m.JSON))
 	}
-	if d := cmp.Diff(printed(t, out), got); d != "" {
+	if d := cmp.Diff(testenv.Printed(t, out), got); d != "" {
 		if again, _, _ := run(); !bytes.Equal(out, again) {
 			return "random" // passwords and certificates that the chart makes
 		}

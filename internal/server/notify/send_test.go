@@ -91,31 +91,12 @@ func channel(kind string, options map[string]string) *api.NotificationChannel {
 // proxied sends all HTTPS of couriers through a real proxy, which leads all names to one server, and has them trust it.
 func proxied(t *testing.T, to *httptest.Server) {
 	t.Helper()
-	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodConnect {
-			http.Error(w, "CONNECT only", http.StatusMethodNotAllowed)
-			return
-		}
-		there, err := net.Dial("tcp", to.Listener.Addr().String())
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadGateway)
-			return
-		}
-		here, _, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			return
-		}
-		_, _ = io.WriteString(here, "HTTP/1.1 200 OK\r\n\r\n")
-		go func() { _, _ = io.Copy(there, here); _ = there.Close() }()
-		go func() { _, _ = io.Copy(here, there); _ = here.Close() }()
-	}))
-	t.Cleanup(proxy.Close)
 	ca := filepath.Join(t.TempDir(), "ca.crt")
 	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: to.Certificate().Raw})
 	if err := os.WriteFile(ca, block, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("HTTPS_PROXY", proxy.URL)
+	t.Setenv("HTTPS_PROXY", testenv.Tunnel(t, to.Listener.Addr().String()))
 	t.Setenv("SSL_CERT_FILE", ca)
 }
 
