@@ -138,8 +138,20 @@ func readable(err error) error {
 	case agentapi.CodeTooLarge:
 		code = api.CodeTooLarge
 	}
-	return &api.Error{Code: code, Message: said.Message, RetryAfter: said.RetryAfter}
+	return &answered{shown: &api.Error{Code: code, Message: said.Message, RetryAfter: said.RetryAfter}, said: said}
 }
+
+// answered is an agent's error as clients see it. What the agent said stays with it: there are more codes of agents than of clients.
+type answered struct {
+	shown *api.Error
+	said  *agentapi.Error
+}
+
+// Error is what clients read.
+func (e *answered) Error() string { return e.shown.Error() }
+
+// Unwrap returns both errors.
+func (e *answered) Unwrap() []error { return []error{e.shown, e.said} }
 
 // GetCommand reads a command and what came of it.
 func (c *commander) GetCommand(ctx context.Context, id string) (api.Command, error) {

@@ -46,3 +46,15 @@ func TestNobodyTriesAConnectionWithTheSecretsOfAnother(t *testing.T) {
 		}
 	}
 }
+
+// An agent that is older than the steps of a test refuses a command that asks for them. It is asked again without.
+func TestAConnectionIsTriedByAnOlderAgent(t *testing.T) {
+	t.Parallel()
+	g := newStage(t)
+	g.outdated.Store(true)
+	body := fmt.Sprintf(`{"name":%q,"fields":{"project":%q,"url":"https://git.example/x"}}`, ourProject, ourProject)
+	user := g.user(walker+"owner", api.RoleAdmin+"@"+string(api.ProjectScope(ourOrg, ourProject)))
+	if out := g.must(user, "POST", "/agents/account.prod/repositories/test", body); !strings.Contains(out, `"ok":true`) {
+		t.Errorf("the answer is %s", out)
+	}
+}

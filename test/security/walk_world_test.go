@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -48,6 +49,8 @@ type stage struct {
 	// ids are what {id} stands for, by the noun of a path.
 	ids map[string]string
 	db  *sql.DB
+
+	outdated atomic.Bool // the agent is older than the steps of a connection test
 
 	mu       sync.Mutex
 	commands []agentapi.Command
@@ -144,6 +147,12 @@ func (g *stage) answerCommands() {
 		g.commands = append(g.commands, c)
 		g.mu.Unlock()
 		done := agentapi.Result{ID: c.ID, Status: agentapi.StatusDone, Finished: time.Now(), Body: json.RawMessage(`{}`)}
+		if c.Kind == agentapi.KindSettingsTest {
+			done.Body = json.RawMessage(`{"ok":true}`)
+			if g.outdated.Load() && strings.Contains(string(c.Body), `"steps"`) {
+				done.Status, done.Code, done.Body = agentapi.StatusFailed, agentapi.CodeUnsupported, nil
+			}
+		}
 		switch c.Kind.Nature() {
 		case agentapi.Changes:
 			if raw, err := json.Marshal(agentapi.ResultReport{Epoch: l.epoch, Result: done}); err == nil {

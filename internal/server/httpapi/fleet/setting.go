@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -368,11 +369,8 @@ func (n *settingNoun) test() core.Route {
 			if change.Judged, err = n.judge(ctx, c, at, &in.Body); err != nil {
 				return nil, err
 			}
-			change.Steps = true
-			var answer api.SettingTest
-			if err = n.h.Ask(ctx, c, n.order(agentapi.KindSettingsTest, at, change, ""), &answer); err == nil {
-				// An older agent knows no steps: it answers with an error, or with nothing if the connection works.
-				answer.OK = answer.OK || len(answer.Steps) == 0 && answer.Message == ""
+			answer, err := n.try(ctx, c, at, change)
+			if err == nil {
 				return &testOutput{answer}, nil
 			}
 			if code := api.CodeOf(err); code == api.CodeInternal || code == api.CodeUnavailable {
@@ -382,6 +380,21 @@ func (n *settingNoun) test() core.Route {
 		},
 	})
 	return r
+}
+
+// try has the agent try a connection, with its steps. An agent that is too old to know those is asked again without: it answers with
+// an error if the connection does not work.
+func (n *settingNoun) try(ctx context.Context, c *core.Call, at item.Input, change agentapi.SettingChange) (api.SettingTest, error) {
+	var answer api.SettingTest
+	change.Steps = true
+	err := n.h.Ask(ctx, c, n.order(agentapi.KindSettingsTest, at, change, ""), &answer)
+	var said *agentapi.Error
+	if !errors.As(err, &said) || said.Code != agentapi.CodeUnsupported {
+		return answer, err
+	}
+	change.Steps = false
+	err = n.h.Ask(ctx, c, n.order(agentapi.KindSettingsTest, at, change, ""), &answer)
+	return answer, err
 }
 
 // knownHosts is where known hosts are written; they are listed with the certificates.
