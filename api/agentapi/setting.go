@@ -28,7 +28,10 @@ func fieldsOf(t SettingType) settingFields {
 		"username", "password", "bearerToken", "sshPrivateKey", "tlsClientCertData", "tlsClientCertKey", "githubAppPrivateKey",
 		"gcpServiceAccountKey", "azureServicePrincipalClientSecret", ".dockerconfigjson",
 	}
-	aims := []string{"url", "proxy", "githubAppEnterpriseBaseUrl", "azureActiveDirectoryEndpoint", "passCredentials"}
+	aims := []string{
+		"url", "proxy", "insecure", "insecureIgnoreHostKey", "insecureOCIForceHttp", "githubAppEnterpriseBaseUrl",
+		"azureActiveDirectoryEndpoint", "passCredentials",
+	}
 	switch t {
 	case SettingRepository:
 		return settingFields{open: append(access, "name", "enableLfs", "depth"), secret: secrets, aims: aims}

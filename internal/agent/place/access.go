@@ -45,8 +45,8 @@ func (s *Settings) toAccess(sec Secret, name, address string) (web.Access, map[s
 	a, err := s.accessOf(sec, hostnameOf(address))
 	basic, wrong := sec.flag("forceHttpBasicAuth")
 	pass, bad := sec.flag(fieldPass)
-	if err = errors.Join(err, wrong, bad); err != nil {
-		return a, nil, fmt.Errorf("Secret %s: %w", name, err)
+	if err = errors.Join(sec.straying(), err, wrong, bad); err != nil {
+		return web.Access{}, nil, fmt.Errorf("Secret %s: %w", name, err)
 	}
 	a.PassCredentials, a.Within = pass, sec.bounds()
 	if basic && a.Password != "" {

@@ -132,6 +132,7 @@ var inherited = []string{ //nolint:gochecknoglobals // a table
 	"username", "password", "bearerToken", "sshPrivateKey", "tlsClientCertData", "tlsClientCertKey", "githubAppPrivateKey", "githubAppID",
 	"githubAppInstallationID", "githubAppEnterpriseBaseUrl", "gcpServiceAccountKey", "azureServicePrincipalClientId",
 	"azureServicePrincipalClientSecret", "azureServicePrincipalTenantId", "azureActiveDirectoryEndpoint", "proxy", "noProxy", "type",
+	"insecure", "insecureIgnoreHostKey",
 	fieldOCI, fieldPlainHTTP, "forceHttpBasicAuth", fieldAzure, fieldIdentity, fieldDockerConfig, fieldPass,
 }
 
@@ -145,6 +146,9 @@ func inherit(sec Secret, called string, template Secret, from string) (Secret, s
 	out.Data = maps.Clone(sec.Data)
 	if out.Data == nil {
 		out.Data = map[string][]byte{}
+	}
+	if sec.Get("project") != "" {
+		out.strays = sec.steersFrom(template)
 	}
 	delete(out.Data, "project")
 	delete(out.Data, fieldPass)
@@ -161,6 +165,45 @@ func inherit(sec Secret, called string, template Secret, from string) (Secret, s
 		}
 	}
 	return out, called + " with " + from
+}
+
+// steers are the fields that decide which way a login takes, who gets it, and who is believed to be the one.
+var steers = []string{ //nolint:gochecknoglobals // a table
+	"proxy", "noProxy", "insecure", "insecureIgnoreHostKey", fieldPlainHTTP, "githubAppEnterpriseBaseUrl", "githubAppID",
+	"githubAppInstallationID", "azureActiveDirectoryEndpoint", "azureServicePrincipalTenantId", "azureServicePrincipalClientId",
+}
+
+// steersFrom returns a field with which a Secret would send the login of a template another way; "" for none.
+func (s Secret) steersFrom(template Secret) string {
+	for _, field := range steers {
+		own := s.Get(field)
+		if off, err := strconv.ParseBool(own); own != "" && own != template.Get(field) && (err != nil || off) {
+			return field
+		}
+	}
+	return ""
+}
+
+// Borrows returns a field with which a Secret without a login of its own would send that of a template another way, as far as it has
+// the field; "" for none. data is what the Secret would hold.
+func (s *Settings) Borrows(data map[string][]byte) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sec := Secret{Data: data}
+	template, from := s.template(sec.Get("project"), sec.Get("url"))
+	if from == "" || sec.signsIn() || !template.signsIn() {
+		return ""
+	}
+	return sec.steersFrom(template)
+}
+
+// straying is the error of a Secret that would send the login of a template another way.
+func (s Secret) straying() error {
+	if s.strays == "" {
+		return nil
+	}
+	return fmt.Errorf("%s of a Secret of one project would decide where the login of a template goes: set it in the template, "+
+		"or give this Secret a login of its own", s.strays)
 }
 
 // signsIn reports whether a Secret has a way to sign in.
@@ -225,6 +268,9 @@ func (s *Settings) toCredential(sec Secret, name, url string) (git.Credential, e
 }
 
 func (s *Settings) readCredential(sec Secret, url string) (git.Credential, error) {
+	if err := sec.straying(); err != nil {
+		return git.Credential{}, err
+	}
 	remote, _, wrong := git.ParseRemote(url, true)
 	var host string
 	if wrong == nil {

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
@@ -219,7 +220,7 @@ func TestChartsAndArtifactsAreReachedWithTheLoginOfATemplateAsRepositoriesAre(t 
 		[]string{"own", repo, "url", "oci://registry.example/own", "project", "p", "workloadIdentity", "aws"},
 	)
 	a, fields, err := s.Access("p", "https://charts.example/shop/stable")
-	if d := cmp.Diff([]string{"https://charts.example/shop"}, a.Within); d != "" || a.PassCredentials {
+	if d := gocmp.Diff([]string{"https://charts.example/shop"}, a.Within); d != "" || a.PassCredentials {
 		t.Errorf("the credential of the template is for (-want +got):\n%s\npassed on: %t", d, a.PassCredentials)
 	}
 	if err != nil || a.Username != "u" || a.Password != "long" || a.Bearer != "" || !a.Insecure || string(fields["name"]) != "stable" {
@@ -368,5 +369,42 @@ func TestTokensOfServicesReadRepositories(t *testing.T) {
 			t.Errorf("%s while the service fails: %v", name, err)
 		}
 		service.Break(0)
+	}
+}
+
+// Whoever writes a Secret of one project has no login by that: what decides where the login of a template goes is up to the template.
+func TestTheLoginOfATemplateGoesWhereTheTemplateSays(t *testing.T) {
+	t.Parallel()
+	repo, creds := string(v1alpha1.SecretTypeRepository), string(v1alpha1.SecretTypeRepoCreds)
+	s := keep(
+		[]string{"template", creds, "url", "https://git.example/", "username", "u", "password", "of the template", "proxy", "http://proxy.example"},
+		[]string{"same", repo, "url", "https://git.example/same", "project", "p", "proxy", "http://proxy.example", "insecure", "false"},
+		[]string{"platform", repo, "url", "https://git.example/platform", "insecure", "true"},
+		[]string{"own", repo, "url", "https://git.example/own", "project", "p", "username", "x", "password", "y", "proxy", "http://p.example"},
+	)
+	values := map[string]string{"githubAppID": "7", "githubAppInstallationID": "7"}
+	for _, field := range steers {
+		name := "https://git.example/" + field
+		value := cmp.Or(values[field], "true")
+		s.secrets[field] = Secret{kind: repo, Data: map[string][]byte{"url": []byte(name), "project": []byte("p"), field: []byte(value)}}
+		cred, err := s.Credential("p", name)
+		if err == nil || !strings.Contains(err.Error(), field+" of a Secret of one project") || cred.Password != "" {
+			t.Errorf("%s: %v, %v", field, cred, err)
+		}
+		access, _, err := s.Access("p", name)
+		if err == nil || access.Password != "" {
+			t.Errorf("%s over HTTP: %v, %v", field, access, err)
+		}
+		if got := s.Borrows(map[string][]byte{"url": []byte(name), field: []byte(value)}); got != field {
+			t.Errorf("%s: the login is taken elsewhere by %q", field, got)
+		}
+	}
+	for _, name := range []string{"same", "platform", "own"} {
+		if cred, err := s.Credential("p", "https://git.example/"+name); err != nil || cred.Password == "" {
+			t.Errorf("%s: %v, %v", name, cred, err)
+		}
+	}
+	if got := s.Borrows(map[string][]byte{"url": []byte("https://git.example/own"), "password": []byte("y"), "proxy": []byte("http://p.example")}); got != "" {
+		t.Errorf("a login of its own is taken elsewhere by %q", got)
 	}
 }

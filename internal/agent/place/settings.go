@@ -64,6 +64,7 @@ type Secret struct {
 	Labels  map[string]string
 	Version string // resourceVersion
 	within  string // the address that the login is for; "" for that of the Secret itself
+	strays  string // a field with which a Secret of one project would send the login of a template elsewhere; "" for none
 }
 
 // NewSettings makes settings that are empty, and call changed for every change.

@@ -235,24 +235,6 @@ func checkJudged(req agentapi.SettingChange, have keptSecret, next map[string][]
 	return nil
 }
 
-// checkAims keeps secrets from being sent elsewhere by a user who does not know them: with another address all of them are given
-// again.
-func checkAims(req agentapi.SettingChange, have, next map[string][]byte) error {
-	for _, field := range req.Type.Aims() {
-		was, will := strings.TrimSpace(string(have[field])), strings.TrimSpace(string(next[field]))
-		if was == will || will == "" || will == "false" {
-			continue
-		}
-		for _, name := range slices.Sorted(maps.Keys(have)) {
-			if _, given := req.Fields[name]; !given && !req.Type.Open(name) && len(have[name]) > 0 {
-				return command.Refuse(agentapi.CodeInvalid,
-					"another %s requires the secrets of the %s again, so that they are not sent elsewhere: %s is missing", field, req.Type, name)
-			}
-		}
-	}
-	return nil
-}
-
 func (v *keeper) secretApply(ctx context.Context, req agentapi.SettingChange) (agentapi.Setting, error) {
 	have, err := v.readSecret(ctx, req.Type, req.Name)
 	if err == nil && have.obj == nil && v.isImplied(req) {
@@ -274,7 +256,7 @@ func (v *keeper) secretApply(ctx context.Context, req agentapi.SettingChange) (a
 	if err := checkJudged(req, have, next); err != nil {
 		return agentapi.Setting{}, err
 	}
-	if err := checkAims(req, have.data, next); err != nil {
+	if err := v.checkAims(req, have.data, next); err != nil {
 		return agentapi.Setting{}, err
 	}
 	if err := v.checkSetting(req, have.data, next); err != nil {

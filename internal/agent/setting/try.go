@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -205,7 +207,7 @@ func (v *keeper) settingTest(ctx context.Context, cmd agentapi.Command, req agen
 	if err := checkJudged(req, have, next); err != nil {
 		return nil, err
 	}
-	if err := checkAims(req, have.data, next); err != nil {
+	if err := v.checkAims(req, have.data, next); err != nil {
 		return nil, err
 	}
 	found, err := v.try(ctx, req.Type, next, req.Revision)
@@ -224,4 +226,29 @@ func hide(text string, data map[string][]byte) string {
 		}
 	}
 	return redact.Addresses(redact.NewKnown(secrets...).Text(text))
+}
+
+// checkAims keeps secrets from being sent elsewhere by a user who does not know them: with another address all of them are given
+// again. The login of a template is known to nobody who writes a repository.
+func (v *keeper) checkAims(req agentapi.SettingChange, have, next map[string][]byte) error {
+	for _, field := range req.Type.Aims() {
+		was, will := strings.TrimSpace(string(have[field])), strings.TrimSpace(string(next[field]))
+		if was == will || will == "" || will == "false" {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(have)) {
+			if _, given := req.Fields[name]; !given && !req.Type.Open(name) && len(have[name]) > 0 {
+				return command.Refuse(agentapi.CodeInvalid,
+					"another %s requires the secrets of the %s again, so that they are not sent elsewhere: %s is missing", field, req.Type, name)
+			}
+		}
+	}
+	if req.Type != agentapi.SettingRepository {
+		return nil
+	}
+	if field := v.Settings.Borrows(next); field != "" {
+		return command.Refuse(agentapi.CodeInvalid, "%s would send the login of a template another way: set it in the template, "+
+			"or give the repository a login of its own", field)
+	}
+	return nil
 }
