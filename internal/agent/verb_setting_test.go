@@ -118,7 +118,7 @@ func TestARepositoryIsWrittenAndItsSecretsGoOneWay(t *testing.T) {
 	layered := must[api.SettingTest](s, agentapi.KindSettingsTest, s.setting(kind, "hidden"),
 		agentapi.SettingChange{Type: kind, Name: "hidden", Judged: ofShop, Steps: true, Revision: "mian"})
 	if n := len(layered.Steps); layered.OK || n == 0 || layered.Steps[n-1].Status != api.StepFailed || !strings.Contains(layered.Message, "did you mean main") {
-		t.Errorf("a branch that is not there is told as %+v", layered)
+		t.Errorf("the result for a branch that does not exist: %+v", layered)
 	}
 	// Whoever was judged as if nothing was there gets nothing of what is.
 	var told []string

@@ -77,7 +77,7 @@ func TestATokenThatWasWithdrawnIsRenewedOnce(t *testing.T) {
 		tokens.err = wrong
 		_, err := mirror(t, c, repo.URL(), cred).LsRemote(t.Context())
 		if !errors.Is(err, wrong) || errors.Is(err, git.ErrAuth) == errors.Is(wrong, git.ErrUnreachable) {
-			t.Errorf("%v is told as %v", wrong, err)
+			t.Errorf("%v gives the error %v", wrong, err)
 		}
 	}
 	if text := fmt.Sprintf("%v %+v %#v", cred, cred, git.Login{Password: "hidden"}); strings.Contains(text, "token-") || strings.Contains(text, "hidden") {

@@ -223,10 +223,10 @@ func TestWhatAServiceRefusesIsExplainedInWordsOfOurs(t *testing.T) {
 	}{
 		"another key":               {wrongKey, web.Access{CA: s.CA()}, "githubAppPrivateKey"},
 		"another installation":      {githubApp(t, s, 5, ""), web.Access{CA: s.CA()}, "has no installation 5"},
-		"another owner":             {githubApp(t, s, 0, "nobody"), web.Access{CA: s.CA()}, "not installed for nobody"},
+		"another owner":             {githubApp(t, s, 0, "stranger"), web.Access{CA: s.CA()}, "not installed for stranger"},
 		"another secret":            {principal, web.Access{CA: s.CA()}, "does not accept the application"},
 		"no file":                   {gone, web.Access{CA: s.CA()}, "AZURE_FEDERATED_TOKEN_FILE"},
-		"an authority nobody knows": {account(t, s), web.Access{}, "authority"},
+		"an unknown authority":      {account(t, s), web.Access{}, "authority"},
 		"a proxy that is not a URL": {account(t, s), web.Access{Proxy: "::"}, "proxy"},
 	} {
 		holder, err := grant.NewKeeper(thisMachine(t), time.Now).Of(c.of, c.as)

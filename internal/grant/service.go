@@ -22,7 +22,7 @@ import (
 
 const (
 	drift       = time.Minute     // that clocks may differ
-	longest     = 24 * time.Hour  // that a token is used for, whatever a service says
+	longest     = 24 * time.Hour  // that a token is used for, also if the service gives it longer
 	assertion   = 9 * time.Minute // that a signed statement holds; GitHub takes ten
 	maxKeyBytes = 64 << 10
 )

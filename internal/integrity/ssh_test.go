@@ -94,7 +94,7 @@ func TestACertificateOfAnAuthorityNamesTheSigner(t *testing.T) {
 		{"any user", []string{"-n", "ann@example.org"}, authority, []string{"*"}, nil},
 		{"another user", []string{"-n", "bob@example.org"}, authority, []string{"ann@example.org"}, []Code{UnallowedKey}},
 		{"of another domain", []string{"-n", "ann@example.com"}, authority, []string{"*"}, []Code{UnallowedKey}},
-		{"of nobody", nil, authority, []string{"*"}, []Code{ExpiredKey}},
+		{"without a principal", nil, authority, []string{"*"}, []Code{ExpiredKey}},
 		{"of a host", []string{"-h", "-n", "ann@example.org"}, authority, []string{"*"}, []Code{ExpiredKey}},
 		{"with options", []string{"-n", "ann@example.org", "-O", "force-command=true"}, authority, []string{"*"}, []Code{ExpiredKey}},
 		{"expired", []string{"-n", "ann@example.org", "-V", "20200101:20200201"}, authority, []string{"*"}, []Code{ExpiredKey}},

@@ -148,7 +148,7 @@ func TestOneAgentKeepsThreeClustersApart(t *testing.T) {
 
 	r.far.way.hang()
 	r.lands("one cluster hangs")
-	r.far.way.mend()
+	r.far.way.repair()
 	r.allFar("it answers again")
 
 	r.far.cluster.Kill()

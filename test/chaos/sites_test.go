@@ -196,7 +196,7 @@ func newWay(t *testing.T, config *rest.Config) *way {
 	w.wait.Go(w.accept)
 	t.Cleanup(func() {
 		_ = listener.Close()
-		w.mend()
+		w.repair()
 		w.mu.Lock()
 		for _, conn := range w.conns {
 			_ = conn.Close()
@@ -255,7 +255,7 @@ func (w *way) hang() {
 	w.held = make(chan struct{})
 }
 
-func (w *way) mend() {
+func (w *way) repair() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.held != nil {

@@ -231,7 +231,7 @@ func (t *Transport) tls(name string) (*tls.Config, error) {
 		if err != nil {
 			return nil, err
 		}
-		// It is shown whatever authorities the server names: a refusal with a reason is better than none shown.
+		// It is shown even if the server names other authorities: a refusal with a reason is better than no certificate.
 		cfg.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return pair, nil }
 		cfg.Certificates = []tls.Certificate{*pair}
 	}

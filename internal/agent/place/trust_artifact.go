@@ -64,8 +64,8 @@ type proving interface {
 	Proofs(ctx context.Context, digest string) ([]oci.Proof, error)
 }
 
-// artifact judges an artifact of a registry by its signatures. What is judged is the digest that was fetched, whatever its tag stands
-// for by now.
+// artifact judges an artifact of a registry by its signatures. The digest that was fetched is judged, also if its tag
+// stands for another one by now.
 func (t *Trust) artifact(ctx context.Context, claim trust.Claim) (string, error) {
 	repo, _, err := t.sources.Artifact(claim.Project, claim.Source)
 	if err != nil {

@@ -229,7 +229,7 @@ func hide(text string, data map[string][]byte) string {
 }
 
 // checkAims keeps secrets from being sent elsewhere by a user who does not know them: with another address all of them are given
-// again. The login of a template is known to nobody who writes a repository.
+// again. A user who writes a repository does not know the login of a template.
 func (v *keeper) checkAims(req agentapi.SettingChange, have, next map[string][]byte) error {
 	for _, field := range req.Type.Aims() {
 		was, will := strings.TrimSpace(string(have[field])), strings.TrimSpace(string(next[field]))

@@ -30,19 +30,32 @@ func spelled(url string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(url), oci.Scheme), "/")
 }
 
-// way finds the way for an address: that of its own, else that of the longest address which it is below.
+// way finds the way for an address: that of its own where it signs in, else that of the longest address which it is below, else that of
+// its own after all.
 func (c credentials) way(url string) way {
-	key, best := spelled(url), way{}
+	key, best, own := spelled(url), way{}, way{}
 	for _, w := range c.ways {
 		if w.url == key && !w.below {
-			return c.trusting(w, url)
+			if w.signsIn() {
+				return c.trusting(w, url)
+			}
+			own = w
+			continue
 		}
 		rest, under := strings.CutPrefix(key, w.url)
 		if w.below && under && (rest == "" || rest[0] == '/') && len(w.url) > len(best.url) {
 			best = w
 		}
 	}
+	if best.url == "" {
+		best = own
+	}
 	return c.trusting(best, url)
+}
+
+// signsIn reports whether a way has a login.
+func (w way) signsIn() bool {
+	return w.access.Username+w.access.Password+w.access.Bearer != "" || len(w.access.ClientCert) > 0
 }
 
 // trusting is a way with the certificates that are trusted at the host.

@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
-// remote is one that tells of its looks.
+// remote reports each look at it.
 type remote struct {
 	name    string
 	crashes bool
