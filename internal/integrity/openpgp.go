@@ -156,16 +156,6 @@ func plainID(id string) string {
 	return strings.TrimPrefix(strings.ToUpper(strings.ReplaceAll(id, " ", "")), "0X")
 }
 
-// ValidKeyID reports whether a text can name an OpenPGP key: its id in 16 hexadecimal digits, or its fingerprint. Shorter ids
-// name many keys.
-func ValidKeyID(id string) bool {
-	id = plainID(id)
-	if _, err := hex.DecodeString(id); err != nil {
-		return false
-	}
-	return len(id) == 16 || len(id) == 40 || len(id) == 64
-}
-
 func keyID(id uint64) string { return fmt.Sprintf("%016X", id) }
 
 // ownerOf is the user id of a key.

@@ -207,25 +207,6 @@ func (k *Keyring) readSigners(text string) {
 	}
 }
 
-// SSHKey describes an allowed signer.
-type SSHKey struct {
-	Principals, Type, Fingerprint string
-	Authority                     bool
-	After, Before                 time.Time // zero for no limit
-}
-
-// ReadSigner describes one line of an allowed signers file.
-func ReadSigner(line string) (SSHKey, error) {
-	a, err := readSigner(strings.TrimSpace(line))
-	if err != nil {
-		return SSHKey{}, err
-	}
-	return SSHKey{
-		Principals: legible.Line(a.principals, maxOwner), Type: a.key.Type(), Fingerprint: ssh.FingerprintSHA256(a.key),
-		Authority: a.authority, After: a.after, Before: a.before,
-	}, nil
-}
-
 // readSigner reads one line: principals, options, and a key.
 func readSigner(line string) (allowed, error) {
 	var a allowed

@@ -78,38 +78,30 @@ func (s *Settings) pick(project, url string) (Secret, string) {
 	return inherit(best, name, template, from)
 }
 
-// template finds the credentials for all repositories below an address: those with the longest prefix, of those the project's own.
-// Callers hold the lock.
-func (s *Settings) template(project, url string) (best Secret, name string) {
+// template finds the credentials for all repositories below an address. Callers hold the lock.
+func (s *Settings) template(project, url string) (Secret, string) {
+	return s.longest(project, func(sec Secret, prefix string) bool {
+		return sec.kind == v1alpha1.SecretTypeRepoCreds && (below(url, prefix) || belowRegistry(url, prefix))
+	})
+}
+
+// base finds the registry that an address of a registry is below. A chart may name a dependency so, whose repository has no Secret of
+// its own. Callers hold the lock.
+func (s *Settings) base(project, url string) (Secret, string) {
+	return s.longest(project, func(sec Secret, prefix string) bool {
+		return sec.kind == v1alpha1.SecretTypeRepository && (isOCI(prefix) || sec.Get(fieldOCI) == "true") && belowRegistry(url, prefix)
+	})
+}
+
+// longest finds the Secret that fits with the longest address, of those with one the project's own. Callers hold the lock.
+func (s *Settings) longest(project string, fits func(sec Secret, prefix string) bool) (best Secret, name string) {
 	length := -1
 	for called, sec := range s.secrets {
 		prefix, owner := sec.Get("url"), sec.Get("project")
-		if sec.kind != v1alpha1.SecretTypeRepoCreds || owner != "" && owner != project || prefix == "" ||
-			!below(url, prefix) && !belowRegistry(url, prefix) {
+		if owner != "" && owner != project || prefix == "" || !fits(sec, prefix) {
 			continue
 		}
 		n := 2 * len(trimOCI(prefix)) // a registry is named with its scheme or without
-		if owner != "" {
-			n++
-		}
-		if n > length || n == length && called < name {
-			best, name, length = sec, called, n
-		}
-	}
-	return best, name
-}
-
-// base finds the registry that an address of a registry is below: the longest, of those the project's own. A chart may name a
-// dependency so, whose repository has no Secret of its own. Callers hold the lock.
-func (s *Settings) base(project, url string) (best Secret, name string) {
-	length := -1
-	for called, sec := range s.secrets {
-		at, owner := sec.Get("url"), sec.Get("project")
-		if sec.kind != v1alpha1.SecretTypeRepository || owner != "" && owner != project ||
-			!isOCI(at) && sec.Get(fieldOCI) != "true" || !belowRegistry(url, at) {
-			continue
-		}
-		n := 2 * len(trimOCI(at))
 		if owner != "" {
 			n++
 		}

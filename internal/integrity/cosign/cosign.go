@@ -38,8 +38,8 @@ type Fault struct {
 	Key  string // name of the key; "" where it is not known
 }
 
-// Judge returns the key that signed an artifact. One good signature is enough, also beside others that are ignored. Of several faults it returns
-// the one that is nearest to a good signature.
+// Judge returns the key that signed an artifact. One good signature is enough, also beside others that are ignored. Of several faults it
+// returns the one that is nearest to a good signature.
 func Judge(q Question) (Key, *Fault) {
 	worst := Fault{Code: integrity.Unsigned}
 	for _, p := range q.Proofs[:min(len(q.Proofs), MaxProofs)] {

@@ -25,14 +25,13 @@ const (
 	// DefaultNamespace is where Argo CD's resources are by custom.
 	DefaultNamespace = "argocd"
 
-	name      = "slipway-agent"
-	configMap = "slipway-agent-ca"
-	caKey     = "ca.crt"
-	tokenDir  = "/etc/slipway/registration"
-	caDir     = "/etc/slipway/ca"
-	clientDir = "/etc/slipway/client"
-	// groupReads lets the agent's group read a file and others nothing: 0440.
-	groupReads = 288
+	name       = "slipway-agent"
+	configMap  = "slipway-agent-ca"
+	caKey      = "ca.crt"
+	tokenDir   = "/etc/slipway/registration"
+	caDir      = "/etc/slipway/ca"
+	clientDir  = "/etc/slipway/client"
+	groupReads = 0o440 // the agent runs as a member of the group that files of Secrets belong to
 )
 
 // Options is what the manifest depends on.
