@@ -2,6 +2,7 @@
 package bundle
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,7 +14,7 @@ import (
 
 // Bounds of what a plugin gets.
 const (
-	maxFiles = 50_000
+	maxNames = 50_000    // files, directories and links
 	maxBytes = 256 << 20 // of all files together
 	maxDepth = 100
 )
@@ -28,14 +29,14 @@ type Sink interface {
 }
 
 // Read gives the files of a tree, as they are stored, to a Sink. Paths that a pattern of exclude matches are left out, and so are
-// links that lead nowhere.
-func Read(tree source.Tree, exclude []string, into Sink) error {
+// links that lead nowhere. Links can make a small tree look endless, so directories count as files do.
+func Read(ctx context.Context, tree source.Tree, exclude []string, into Sink) error {
 	whole, err := source.WholeOf(tree)
 	if err != nil {
 		return err
 	}
 	r := reader{tree: whole, exclude: exclude, into: into}
-	if err := r.dir(".", 0); err != nil {
+	if err := r.dir(ctx, ".", 0); err != nil {
 		return err
 	}
 	if r.files == 0 {
@@ -49,11 +50,15 @@ type reader struct {
 	tree    source.Tree
 	exclude []string
 	into    Sink
+	names   int
 	files   int
 	bytes   int64
 }
 
-func (r *reader) dir(name string, depth int) error {
+func (r *reader) dir(ctx context.Context, name string, depth int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if depth > maxDepth {
 		return fmt.Errorf("directories are nested deeper than %d at %s: %w", maxDepth, name, document.ErrLimit)
 	}
@@ -63,16 +68,26 @@ func (r *reader) dir(name string, depth int) error {
 	}
 	for _, e := range entries {
 		full := path.Join(name, e.Name)
+		if r.excluded(full) {
+			continue
+		}
+		if r.names++; r.names > maxNames {
+			return fmt.Errorf("the repository has more than %d files and directories for a plugin, links followed, at %.300s: %w; "+advice,
+				maxNames, full, document.ErrLimit)
+		}
 		switch {
-		case r.excluded(full), e.Mode&fs.ModeSymlink != 0: // a link that leads nowhere
+		case e.Mode&fs.ModeSymlink != 0: // a link that leads nowhere
 		case e.IsDir():
 			if err := r.into.Dir(full); err != nil {
 				return err
 			}
-			if err := r.dir(full, depth+1); err != nil {
+			if err := r.dir(ctx, full, depth+1); err != nil {
 				return err
 			}
 		default:
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			if err := r.file(full, e.Mode); err != nil {
 				return err
 			}
@@ -100,8 +115,8 @@ func (r *reader) file(name string, mode fs.FileMode) error {
 	}
 	r.files++
 	r.bytes += int64(len(raw))
-	if r.files > maxFiles || r.bytes > maxBytes {
-		return fmt.Errorf("the repository has more than %d files or %d MiB for a plugin: %w; "+advice, maxFiles, maxBytes>>20, document.ErrLimit)
+	if r.bytes > maxBytes {
+		return fmt.Errorf("the files of the repository have more than %d MiB for a plugin: %w; "+advice, maxBytes>>20, document.ErrLimit)
 	}
 	return r.into.File(name, mode, raw)
 }

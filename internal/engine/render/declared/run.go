@@ -34,9 +34,9 @@ func (r *Renderer) run(ctx context.Context, req render.Request, d *declaration, 
 	limited, cancel := context.WithTimeoutCause(ctx, limit(req), fmt.Errorf("%w: the plugin was given %s; make the source smaller, or "+
 		"the plugin quicker", render.ErrTimeout, limit(req)))
 	defer cancel()
-	j, err := r.begin(req, d)
+	j, err := r.begin(limited, req, d)
 	if err != nil {
-		return nil, err
+		return nil, inTime(ctx, limited, err)
 	}
 	defer j.end()
 	var out []byte
@@ -49,13 +49,18 @@ func (r *Renderer) run(ctx context.Context, req render.Request, d *declaration, 
 			what = "init"
 		}
 		if out, err = j.do(limited, what, c); err != nil {
-			if ctx.Err() == nil && limited.Err() != nil {
-				err = context.Cause(limited)
-			}
-			return nil, err
+			return nil, inTime(ctx, limited, err)
 		}
 	}
 	return out, nil
+}
+
+// inTime is an error of a run, or that its own time was over where that was the reason.
+func inTime(ctx, limited context.Context, err error) error {
+	if ctx.Err() == nil && limited.Err() != nil {
+		return context.Cause(limited)
+	}
+	return err
 }
 
 // job is one run of a plugin: a directory with the files of the repository, an empty one for temporary files, and one for its home.
@@ -68,7 +73,7 @@ type job struct {
 	path string
 }
 
-func (r *Renderer) begin(req render.Request, d *declaration) (*job, error) {
+func (r *Renderer) begin(ctx context.Context, req render.Request, d *declaration) (*job, error) {
 	j := &job{r: r, d: d, req: req, path: r.Path}
 	if j.path == "" {
 		j.path = os.Getenv("PATH")
@@ -86,7 +91,7 @@ func (r *Renderer) begin(req render.Request, d *declaration) (*job, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make directory for plugin: %w", err)
 	}
-	if err := j.fill(); err != nil {
+	if err := j.fill(ctx); err != nil {
 		j.end()
 		return nil, err
 	}
@@ -128,7 +133,7 @@ func remove(dir, name string) error {
 }
 
 // fill writes the files of the repository. They come with no links, and nothing else writes there yet.
-func (j *job) fill() error {
+func (j *job) fill(ctx context.Context) error {
 	for _, dir := range []string{j.files(), j.home(), j.temp()} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return fmt.Errorf("make directory for plugin: %w", err)
@@ -143,7 +148,7 @@ func (j *job) fill() error {
 	if j.r.Exclude != nil {
 		exclude = j.r.Exclude()
 	}
-	return bundle.Read(j.req.Tree, exclude, writer{root, j.d.Spec.PreserveFileMode})
+	return bundle.Read(ctx, j.req.Tree, exclude, writer{root, j.d.Spec.PreserveFileMode})
 }
 
 // writer writes files into a directory.

@@ -75,7 +75,7 @@ func newJob(req render.Request) *job {
 		j.opts = *req.Source.Helm
 	}
 	j.req.Limits = req.Limits.WithDefaults()
-	j.budget = &budget{bytes: j.req.Limits.Bytes, files: maxFiles}
+	j.budget = &budget{bytes: j.req.Limits.Bytes, files: maxFiles, names: maxNames}
 	return j
 }
 

@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
+	"github.com/slipway-gitops/slipway/internal/engine/render/document"
 	"github.com/slipway-gitops/slipway/internal/engine/render/helm"
 	"github.com/slipway-gitops/slipway/internal/source"
 	"github.com/slipway-gitops/slipway/internal/source/dirtree"
@@ -409,4 +412,26 @@ func TestSchemaCanBeSkipped(t *testing.T) {
 	t.Parallel()
 	tr := tree(t, chartFiles(map[string]string{"chart/values.schema.json": `{"properties":{"a":{"type":"integer"}}}`}))
 	mustRender(t, request(tr, v1alpha1.HelmSource{SkipSchemaValidation: true}))
+}
+
+// doubled is a tree as links make it: each directory below chart/l has two, down to a depth that is permitted.
+type doubled struct{ source.Tree }
+
+func (d doubled) ReadDir(name string) ([]source.Entry, error) {
+	switch {
+	case !strings.HasPrefix(name, "chart/l"):
+		return d.Tree.ReadDir(name)
+	case strings.Count(name, "/") > 30:
+		return nil, nil
+	}
+	return []source.Entry{{Name: "a", Mode: fs.ModeDir}, {Name: "b", Mode: fs.ModeDir}}, nil
+}
+
+func TestLinksThatMultiplyDirectoriesMakeNoEndlessChart(t *testing.T) {
+	t.Parallel()
+	files := doubled{tree(t, chartFiles(map[string]string{"chart/l/file": ""}))}
+	if _, err := (helm.Renderer{}).Render(t.Context(), request(files, v1alpha1.HelmSource{})); !errors.Is(err, document.ErrLimit) ||
+		!strings.Contains(err.Error(), "links followed") {
+		t.Error(err)
+	}
 }

@@ -20,6 +20,7 @@ import (
 // Bounds of a chart, subcharts included.
 const (
 	maxFiles    = 20_000
+	maxNames    = 100_000 // looked at, those that are ignored and directories included
 	maxFileSize = 5 << 20 // as Helm has it
 	maxDirDepth = 40
 )
@@ -28,6 +29,15 @@ const (
 type budget struct {
 	bytes int64
 	files int
+	names int
+}
+
+// look accounts for the listing of one directory. Links can make a small tree look endless.
+func (b *budget) look(listed int) error {
+	if b.names -= listed; b.names < 0 {
+		return errLimit(fmt.Sprintf("the chart has more than %d names of files and directories, links followed", maxNames))
+	}
+	return nil
 }
 
 // take accounts for one file of n bytes.
@@ -161,6 +171,9 @@ func (w *walker) walk(rel string, depth int) error {
 	}
 	entries, err := w.tree.ReadDir(path.Join(w.root, rel))
 	if err != nil {
+		return err
+	}
+	if err := w.budget.look(len(entries)); err != nil {
 		return err
 	}
 	for _, e := range entries {

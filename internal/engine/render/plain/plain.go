@@ -24,6 +24,7 @@ const skipMarker = "+argocd:skip-file-rendering"
 // Bounds of one directory walk. Links can make a small tree look endless.
 const (
 	maxDirDepth = 64
+	maxDirs     = 50_000
 	maxFiles    = 50_000
 	maxPattern  = 4096
 )
@@ -152,6 +153,7 @@ type walk struct {
 	opts             v1alpha1.DirectorySource
 	include, exclude *glob.Pattern
 	max, size        int64
+	dirs             int
 	files            []file
 }
 
@@ -193,6 +195,10 @@ func (w *walk) dir(ctx context.Context, dir string, depth int) error {
 	}
 	if depth > maxDirDepth {
 		return fmt.Errorf("%s: directories are nested deeper than %d; look for a symbolic link that leads back", dir, maxDirDepth)
+	}
+	if w.dirs++; w.dirs > maxDirs {
+		return fmt.Errorf("%s: more than %d directories: %w; look for a symbolic link that leads back, or split the application",
+			w.root, maxDirs, document.ErrLimit)
 	}
 	entries, err := w.tree.ReadDir(dir)
 	if err != nil {

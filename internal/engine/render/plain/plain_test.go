@@ -1,8 +1,10 @@
 package plain
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -242,5 +244,29 @@ func TestALargeDirectoryIsLeftToAnotherProcess(t *testing.T) {
 	p := render.Pipeline{Plain: Renderer{Bytes: 1000}, Jsonnet: Renderer{}}
 	if res, err := p.Render(t.Context(), req); err != nil || len(res.Objects) != 2 {
 		t.Errorf("%d objects, %v", len(res.Objects), err)
+	}
+}
+
+// doubled is a tree as links make it: each directory below app/l has two, down to a depth that is permitted.
+type doubled struct{ source.Tree }
+
+func (d doubled) ReadDir(name string) ([]source.Entry, error) {
+	switch {
+	case !strings.HasPrefix(name, "app/l"):
+		return d.Tree.ReadDir(name)
+	case strings.Count(name, "/") > 40:
+		return nil, nil
+	}
+	return []source.Entry{{Name: "a", Mode: fs.ModeDir}, {Name: "b", Mode: fs.ModeDir}}, nil
+}
+
+func TestLinksThatMultiplyDirectoriesMakeNoEndlessTree(t *testing.T) {
+	t.Parallel()
+	req := at(t, map[string]string{"app/a.yaml": config("a"), "app/l/b.yaml": config("b")})
+	req.Tree, req.Source.Directory.Recurse = doubled{req.Tree}, true
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := (Renderer{}).Render(ctx, req); !errors.Is(err, document.ErrLimit) || !strings.Contains(err.Error(), "symbolic link") {
+		t.Error(err)
 	}
 }

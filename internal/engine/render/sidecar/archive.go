@@ -3,6 +3,7 @@ package sidecar
 import (
 	"archive/tar"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -23,7 +24,7 @@ type archive struct {
 }
 
 // pack writes the files of a tree to a temporary file in dir, which nothing else can open. What exclude matches is left out.
-func pack(tree source.Tree, dir string, exclude []string) (*archive, error) {
+func pack(ctx context.Context, tree source.Tree, dir string, exclude []string) (*archive, error) {
 	file, err := os.CreateTemp(dir, "plugin-")
 	if err != nil {
 		return nil, fmt.Errorf("make archive for plugin: %w", err)
@@ -35,7 +36,7 @@ func pack(tree source.Tree, dir string, exclude []string) (*archive, error) {
 	sum := sha256.New()
 	zip := gzip.NewWriter(io.MultiWriter(file, sum))
 	w := packer{tar.NewWriter(zip)}
-	err = bundle.Read(tree, exclude, w)
+	err = bundle.Read(ctx, tree, exclude, w)
 	if err = errors.Join(err, w.tar.Close(), zip.Close()); err != nil {
 		_ = file.Close()
 		return nil, err

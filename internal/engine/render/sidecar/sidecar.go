@@ -314,7 +314,7 @@ func (j *job) packed(ctx context.Context) (err error) {
 	if j.r.Exclude != nil {
 		exclude = j.r.Exclude()
 	}
-	j.pack, err = pack(j.req.Tree, j.r.Temp, exclude)
+	j.pack, err = pack(ctx, j.req.Tree, j.r.Temp, exclude)
 	return err
 }
 
