@@ -63,6 +63,8 @@ func TestStories(t *testing.T) {
 			} {
 				env.Setenv(name, value)
 			}
+			variable, allowed, _ := strings.Cut(testenv.Outbound, "=") // for commands that fetch sources themselves
+			env.Setenv(variable, allowed)
 			env.Setenv("APPS", agent.namespace)
 			env.Setenv("SLIPWAY_NAMESPACE", agent.namespace)
 			env.Defer(func() {

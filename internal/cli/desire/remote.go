@@ -30,12 +30,11 @@ import (
 type Remote struct {
 	creds  credentials
 	docker registrylogin.Keeper // signs in to registries that have no credential; nil: nothing does
-	policy *outward.Policy      // of what repositories name
+	policy *outward.Policy      // of what Applications and repositories name
 
 	base   string // directory of mirrors and archives; "" until something is fetched
 	done   func() // gives it up
 	git    *git.Client
-	bases  *git.Client // for repositories that repositories name
 	store  *archive.Store
 	opened []interface{ Close() }
 }
@@ -96,10 +95,8 @@ func (e Elsewhere) Open() (*Remote, error) {
 
 // Close ends what runs.
 func (r *Remote) Close() {
-	for _, c := range []*git.Client{r.git, r.bases} {
-		if c != nil {
-			_ = c.Close()
-		}
+	if r.git != nil {
+		_ = r.git.Close()
 	}
 	for _, o := range r.opened {
 		o.Close()
@@ -159,7 +156,7 @@ func (r *Remote) Fetch(ctx context.Context, src v1alpha1.ApplicationSource, revi
 	if artifactual(src) {
 		return r.artifact(ctx, src)
 	}
-	return r.commit(ctx, &r.git, "git", nil, src)
+	return r.commit(ctx, src)
 }
 
 // FetchNeed brings what a source needs here.
@@ -180,7 +177,7 @@ func (r *Remote) FetchNeed(ctx context.Context, n need.Need) (source.Tree, error
 	case n.Kind == need.Chart:
 		return r.artifact(ctx, n.Source())
 	}
-	return r.commit(ctx, &r.bases, "bases", r.policy, n.Source())
+	return r.commit(ctx, n.Source())
 }
 
 // artifactual reports whether a source is a chart or an artifact of a registry.
@@ -189,19 +186,17 @@ func artifactual(src v1alpha1.ApplicationSource) bool {
 }
 
 // commit fetches a commit of a Git repository.
-func (r *Remote) commit(ctx context.Context, client **git.Client, room string, hosts git.Hosts,
-	src v1alpha1.ApplicationSource,
-) (source.Tree, error) {
-	if *client == nil {
-		dir, err := r.room(room)
+func (r *Remote) commit(ctx context.Context, src v1alpha1.ApplicationSource) (source.Tree, error) {
+	if r.git == nil {
+		dir, err := r.room("git")
 		if err != nil {
 			return nil, err
 		}
-		if *client, err = git.New(ctx, git.Options{Dir: dir, Hosts: hosts}); err != nil {
+		if r.git, err = git.New(ctx, git.Options{Dir: dir, Hosts: r.policy}); err != nil {
 			return nil, err
 		}
 	}
-	mirror, err := (*client).Mirror(src.RepoURL, r.creds.of(src.RepoURL))
+	mirror, err := r.git.Mirror(src.RepoURL, r.creds.of(src.RepoURL))
 	if err != nil {
 		return nil, err
 	}
