@@ -183,6 +183,37 @@ func TestLinksInTheRepositoryReachNothingOutsideOfIt(t *testing.T) {
 	}
 }
 
+func TestACommandCannotMakeMoreReadableForTheNextOne(t *testing.T) {
+	t.Parallel()
+	elsewhere := t.TempDir()
+	for name, content := range map[string]string{
+		"token": "plum-tree-of-the-agent", "tool.sh": "#!/bin/sh\necho '{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"'$(cat " + elsewhere + "/token)'\"}}'\n",
+	} {
+		if err := os.WriteFile(filepath.Join(elsewhere, name), []byte(content), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	declaration := func(init, generate string) string {
+		return fmt.Sprintf("kind: ConfigManagementPlugin\nmetadata: {name: mine}\nspec:\n  preserveFileMode: true\n  init: {command: [sh, -c, %q]}\n"+
+			"  generate: {command: [%s]}\n", init, generate)
+	}
+	files := map[string]string{"app/gen.sh": "#!/bin/sh\necho '{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"ours\"}}'\n"}
+	for name, tt := range map[string]struct{ init, generate, want string }{
+		"a program of the repository": {"true", "./gen.sh", `"ours"`},
+		"one that was made":           {"cp gen.sh made; chmod 700 made", "./made", `"ours"`},
+		"one that became a link":      {"ln -sf " + elsewhere + "/tool.sh gen.sh", "./gen.sh", ""},
+		"one of the declaration":      {"true", elsewhere + "/tool.sh", `"plum-tree-of-the-agent"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := rendered(t, plugins(t, declaration(tt.init, tt.generate)), request(t, files, &v1alpha1.PluginSource{Name: "mine"}))
+			if (err == nil) != (tt.want != "") || !strings.Contains(got, tt.want) || tt.want == "" && strings.Contains(err.Error(), "plum") {
+				t.Errorf("%s, %v", got, err)
+			}
+		})
+	}
+}
+
 func TestFailuresSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	secret := `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},"data":{"key":"cGx1bS1UcmVlLTQ3MTEtbGFudGVybg=="}}`

@@ -34,7 +34,7 @@ func (r *Renderer) run(ctx context.Context, req render.Request, d *declaration, 
 	limited, cancel := context.WithTimeoutCause(ctx, limit(req), fmt.Errorf("%w: the plugin was given %s; make the source smaller, or "+
 		"the plugin quicker", render.ErrTimeout, limit(req)))
 	defer cancel()
-	j, err := r.begin(limited, req, d)
+	j, err := r.begin(limited, req, d, commands)
 	if err != nil {
 		return nil, inTime(ctx, limited, err)
 	}
@@ -71,13 +71,15 @@ type job struct {
 	base string // directory of the run, in r.Work
 	env  []string
 	path string
+	read []string // directories of its programs
 }
 
-func (r *Renderer) begin(ctx context.Context, req render.Request, d *declaration) (*job, error) {
+func (r *Renderer) begin(ctx context.Context, req render.Request, d *declaration, commands []command) (*job, error) {
 	j := &job{r: r, d: d, req: req, path: r.Path}
 	if j.path == "" {
 		j.path = os.Getenv("PATH")
 	}
+	j.read = programs(commands, j.path)
 	if err := os.MkdirAll(r.Work, 0o700); err != nil {
 		return nil, fmt.Errorf("make directory for plugin: %w", err)
 	}
@@ -194,7 +196,7 @@ func (j *job) do(ctx context.Context, doing string, c command) ([]byte, error) {
 	most := min(j.req.Limits.WithDefaults().Bytes, int64(maxOutput))
 	out, err := sandbox.Program{
 		Path: program, Args: append(append([]string{}, c.Command[1:]...), c.Args...), Env: j.env, Dir: dir,
-		Output: most, Stderr: maxStderr, Box: j.box(program),
+		Output: most, Stderr: maxStderr, Box: j.box(),
 	}.Run(ctx)
 	var exit *sandbox.ExitError
 	switch {
@@ -217,20 +219,36 @@ func (j *job) do(ctx context.Context, doing string, c command) ([]byte, error) {
 const maxOutput = 64 << 20
 
 // box is what the programs of a plugin may do.
-func (j *job) box(program string) *sandbox.Box {
-	read := []string{filepath.Dir(program)}
-	if real, err := filepath.EvalSymlinks(program); err == nil {
-		read = append(read, filepath.Dir(real))
+func (j *job) box() *sandbox.Box {
+	return &sandbox.Box{
+		Read: j.read, Write: []string{j.base}, Memory: memory, CPU: limit(j.req), File: maxFile,
+		Network: j.d.Metadata.Annotations[AnnotationNetwork] == "true", Try: j.r.Unconfined,
 	}
-	for _, dir := range filepath.SplitList(j.path) {
+}
+
+// programs are the directories of programs that can be read: those of the search path, and those of commands that are found before any
+// of them runs. What is relative to the source is in the directory of the run, whose links a command can change: it adds nothing.
+func programs(commands []command, path string) []string {
+	var read []string
+	for _, dir := range filepath.SplitList(path) {
 		if filepath.IsAbs(dir) {
 			read = append(read, dir)
 		}
 	}
-	return &sandbox.Box{
-		Read: read, Write: []string{j.base}, Memory: memory, CPU: limit(j.req), File: maxFile,
-		Network: j.d.Metadata.Annotations[AnnotationNetwork] == "true", Try: j.r.Unconfined,
+	for _, c := range commands {
+		if len(c.Command) == 0 || strings.ContainsRune(c.Command[0], filepath.Separator) && !filepath.IsAbs(c.Command[0]) {
+			continue
+		}
+		program, err := find(c.Command[0], "", path)
+		if err != nil {
+			continue // it is reported when it is its turn
+		}
+		read = append(read, filepath.Dir(program))
+		if real, err := filepath.EvalSymlinks(program); err == nil {
+			read = append(read, filepath.Dir(real))
+		}
 	}
+	return read
 }
 
 // find returns the absolute path of a program: one with a slash is relative to dir, another one is in the search path.
