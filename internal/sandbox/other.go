@@ -22,6 +22,8 @@ func killGroup(pid int) error {
 
 func awaitEnd(int) {}
 
+func reap(int) {}
+
 func signalOf(*os.ProcessState) string { return "" }
 
 func launch([]string) error {

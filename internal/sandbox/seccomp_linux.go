@@ -24,8 +24,8 @@ const (
 	result = unix.BPF_RET | unix.BPF_K
 )
 
-// namespaces are the flags of clone that make new ones.
-const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC |
+// outside are the flags of clone that make new name spaces, and the one that makes a child of the own parent, which is the agent.
+const outside = unix.CLONE_PARENT | unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
 // refused are calls that a program which makes manifests has no need for. Those that change the group or the session are among them:
@@ -85,7 +85,7 @@ func program(arch uint32, network bool, agent uint32) []unix.SockFilter {
 	for _, nr := range refused() {
 		out = append(out, unix.SockFilter{Code: equal, K: nr, Jf: 1}, fails(unix.EPERM))
 	}
-	out = append(out, when(unix.SYS_CLONE, unix.SockFilter{Code: bits, K: namespaces, Jf: 1}, fails(unix.EPERM))...)
+	out = append(out, when(unix.SYS_CLONE, unix.SockFilter{Code: bits, K: outside, Jf: 1}, fails(unix.EPERM))...)
 	out = append(out, socket(network)...)
 	out = append(out, when(unix.SYS_PRLIMIT64, unix.SockFilter{Code: equal, K: 0, Jt: 1}, fails(unix.EPERM))...) // its own
 	// The agent and its group, the first process of a container, and all processes.

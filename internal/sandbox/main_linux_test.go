@@ -14,5 +14,8 @@ func TestMain(m *testing.M) {
 		sandbox.Launch(os.Args)
 		os.Exit(1)
 	}
+	if len(os.Args) == 3 && os.Args[1] == cloneWord {
+		clone(os.Args[2])
+	}
 	goleak.VerifyTestMain(m)
 }
