@@ -166,7 +166,7 @@ func agentRooms() map[string][]string {
 		"internal/agent/command": {api, live, "internal/engine", "internal/operate", "internal/agent/link"},
 		"internal/agent/setting": {
 			api, live, source + "/artifact", source + "/helmrepo", source + "/registrylogin", source + "/web", "internal/engine", "internal/engine/render/...", "internal/project", "internal/git", "internal/webhook", "internal/outward", "internal/seal", redact,
-			"internal/agent/command", "internal/agent/place", "internal/agent/link", "internal/integrity",
+			"internal/agent/command", "internal/agent/place", "internal/agent/link", "internal/integrity", "internal/engine/trust",
 		},
 		"internal/agent/verb": {
 			api, source + "/git", source + "/artifact", source + "/web", "internal/git", "internal/project", "internal/engine/...", "internal/operate", "internal/inspect", "internal/cause", "internal/clue",

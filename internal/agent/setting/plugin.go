@@ -2,11 +2,13 @@ package setting
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
+	"github.com/slipway-gitops/slipway/internal/engine/trust"
 	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
@@ -19,7 +21,7 @@ const (
 )
 
 // announce adds the plugins of the agent to what a directory has, and the parameters of the one that is asked for, or that knows
-// the files.
+// the files. Plugins run programs on the files, so they are asked about no revision that the project would not deploy.
 func (v *browser) announce(ctx context.Context, req api.RepositoryPathsRequest, fetched engine.Fetched, out *api.RepositoryPaths) error {
 	if v.Plugins == nil {
 		return nil
@@ -29,7 +31,13 @@ func (v *browser) announce(ctx context.Context, req api.RepositoryPathsRequest, 
 		return nil
 	}
 	out.Plugins = names[:min(len(names), maxPlugins)]
+	if req.Plugin == "" && !v.Plugins.Has("") {
+		return nil
+	}
 	asked := v1alpha1.ApplicationSource{RepoURL: req.RepoURL, TargetRevision: req.Revision, Path: req.Path}
+	if err := v.verify(ctx, req.ArgoProject, asked, fetched); err != nil {
+		return fmt.Errorf("no plugin was asked about the files: %w", err)
+	}
 	if req.Plugin != "" {
 		asked.Plugin = &v1alpha1.PluginSource{Name: req.Plugin}
 	}
@@ -58,6 +66,17 @@ func (v *browser) announce(ctx context.Context, req api.RepositoryPathsRequest, 
 		out.Details.Parameters = append(out.Details.Parameters, announced(a))
 	}
 	return nil
+}
+
+// verify asks for the signatures of a revision that the project asks for.
+func (v *browser) verify(ctx context.Context, called string, src v1alpha1.ApplicationSource, fetched engine.Fetched) error {
+	rules, err := v.Engine.Projects.Rules(called)
+	if err != nil {
+		return &engine.ProjectError{Err: err}
+	}
+	app := &v1alpha1.Application{Spec: v1alpha1.ApplicationSpec{Project: called, Source: &src}}
+	check := trust.Check{Judge: v.Engine.Trust, Rules: rules, App: app}
+	return check.Verify(ctx, []v1alpha1.ApplicationSource{src}, []engine.Fetched{fetched})
 }
 
 // announced is a parameter for people.
