@@ -70,7 +70,7 @@ func (s *Settings) pick(project, url string) (Secret, string) {
 	}
 	template, from := s.template(project, url)
 	if rank == 0 {
-		if base, of := s.base(project, url); len(trimOCI(base.Get("url"))) > len(trimOCI(template.Get("url"))) {
+		if base, of := s.longest(project, registryAbove(url)); len(trimOCI(base.Get("url"))) > len(trimOCI(template.Get("url"))) {
 			return base, of
 		}
 		return template, from
@@ -85,12 +85,12 @@ func (s *Settings) template(project, url string) (Secret, string) {
 	})
 }
 
-// base finds the registry that an address of a registry is below. A chart may name a dependency so, whose repository has no Secret of
-// its own. Callers hold the lock.
-func (s *Settings) base(project, url string) (Secret, string) {
-	return s.longest(project, func(sec Secret, prefix string) bool {
+// registryAbove fits the registries that an address of a registry is below. A chart may name a dependency so, whose repository has no
+// Secret of its own.
+func registryAbove(url string) func(sec Secret, prefix string) bool {
+	return func(sec Secret, prefix string) bool {
 		return sec.kind == v1alpha1.SecretTypeRepository && (isOCI(prefix) || sec.Get(fieldOCI) == "true") && belowRegistry(url, prefix)
-	})
+	}
 }
 
 // longest finds the Secret that fits with the longest address, of those with one the project's own. Callers hold the lock.
