@@ -158,7 +158,8 @@ type Question struct {
 // Bounds of one judgement.
 const (
 	maxFaults  = 10
-	maxHistory = 50_000 // commits
+	maxHistory = 50_000 // commits that are read
+	maxParents = 100    // of one commit
 	maxOwner   = 200    // bytes
 )
 
@@ -180,18 +181,11 @@ func Judge(q Question) (Verdict, error) {
 	return q.walk(v)
 }
 
-// walk verifies a commit, and in strict mode those before it.
+// walk verifies a commit, and in strict mode those before it. What it reads is bounded, whether it is signed or not.
 func (q Question) walk(v Verdict) (Verdict, error) {
 	seen := map[string]bool{q.Commit: true}
 	for queue := []string{q.Commit}; len(queue) > 0; queue = queue[1:] {
 		id := queue[0]
-		if id != q.Commit && q.Known != nil && q.Known(id) {
-			continue
-		}
-		if v.Commits >= maxHistory {
-			v.Faults = append(v.Faults, Fault{Revision: id, Code: TooMany, Detail: fmt.Sprintf("more than %d have no seal before them", maxHistory)})
-			return v, nil
-		}
 		data, err := q.Read(id)
 		if err != nil {
 			return Verdict{}, err
@@ -208,11 +202,21 @@ func (q Question) walk(v Verdict) (Verdict, error) {
 		if q.Policy.Mode == Head || fault == nil && c.sealed() {
 			continue
 		}
+		if len(c.parents) > maxParents {
+			detail := fmt.Sprintf("it has more than %d parents", maxParents)
+			v.Faults = append(v.Faults, Fault{Revision: id, Author: c.author, Code: TooMany, Detail: detail})
+			return v, nil
+		}
 		for _, p := range c.parents {
-			if !seen[p] {
-				seen[p] = true
-				queue = append(queue, p)
+			if seen[p] || q.Known != nil && q.Known(p) {
+				continue
 			}
+			if len(seen) >= maxHistory {
+				v.Faults = append(v.Faults, Fault{Revision: p, Code: TooMany, Detail: fmt.Sprintf("more than %d have no seal before them", maxHistory)})
+				return v, nil
+			}
+			seen[p] = true
+			queue = append(queue, p)
 		}
 	}
 	return v, nil

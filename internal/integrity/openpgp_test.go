@@ -1,8 +1,11 @@
 package integrity
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -219,6 +222,51 @@ func TestStrictGoesBackToTheSeals(t *testing.T) {
 	if err != nil || !v.Verified() || v.Commits != 1 {
 		t.Errorf("%+v, %v", v, err)
 	}
+}
+
+func TestAHistoryOfAnUnknownKeyIsNotReadToItsEnd(t *testing.T) {
+	t.Parallel()
+	sig := gpg(t, "anything", "-u", pgpKey(t, bob, "ed25519", "sign", "never"), "--armor", "--detach-sign")
+	commit := func(parents ...int) []byte {
+		var text strings.Builder
+		text.WriteString("tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904\n")
+		for _, p := range parents {
+			fmt.Fprintf(&text, "parent %040x\n", p)
+		}
+		text.WriteString("author " + bob + " 1700000000 +0000\ncommitter " + bob + " 1700000000 +0000\n\nchange\n")
+		return withSignature([]byte(text.String()), sig)
+	}
+	ask := func(mode Mode, parents func(n int) []int) (Verdict, int) {
+		t.Helper()
+		read := 0
+		v, err := Judge(Question{Policy: Policy{Mode: mode}, Keys: NewKeyring(nil, ""), Commit: fmt.Sprintf("%040x", 0), Now: time.Now(), Read: func(id string) ([]byte, error) {
+			if read++; read > maxHistory {
+				return nil, errors.New("it reads on")
+			}
+			n, err := strconv.ParseInt(id, 16, 64)
+			return commit(parents(int(n))...), err
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v, read
+	}
+	v, read := ask(Strict, func(n int) []int { return []int{n + 1} })
+	if says(t, "a long history", v, UnknownKey, TooMany); read != maxHistory {
+		t.Errorf("%d commits were read", read)
+	}
+	many := func(n int) []int {
+		out := make([]int, maxParents+1)
+		for i := range out {
+			out[i] = n*(maxParents+1) + i + 1
+		}
+		return out
+	}
+	if v, read = ask(Strict, many); read != 1 || !strings.Contains(v.Text(), "more than 100 parents") {
+		t.Errorf("%d commits were read: %s", read, v.Text())
+	}
+	v, _ = ask(Head, many)
+	says(t, "head: parents do not count", v, UnknownKey)
 }
 
 func TestPrivateAndUnreadableKeysAreRefused(t *testing.T) {

@@ -86,7 +86,9 @@ func (s *signed) header(key, value string) {
 	case strings.HasPrefix(key, "gpgsig"): // of another kind of id
 		s.fault = &Fault{Code: Several, Detail: "it has a header " + legible.Line(key, maxOwner)}
 	case key == "parent":
-		s.parents = append(s.parents, value)
+		if len(s.parents) <= maxParents { // one more than there may be is kept, to be seen
+			s.parents = append(s.parents, value)
+		}
 	case key == "author":
 		s.author, _ = person(value)
 	case key == "committer":
