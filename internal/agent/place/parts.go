@@ -86,6 +86,8 @@ func (s *Sources) module(ctx context.Context, project string, parent reached, ad
 		if r.cred.Anonymous() && remote.Host() == parent.repo.Remote().Host() && !parent.bounded {
 			r.cred = parent.cred
 		}
+	} else if remote.Hostname() == "" { // what this machine has is not what everyone can read
+		return nil, fmt.Errorf("a submodule in a local directory is read only where sourceRepos of project %s permits it", project)
 	} else if r.cred, err = s.settings.open(address); err != nil {
 		return nil, err
 	}

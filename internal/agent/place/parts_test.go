@@ -93,3 +93,38 @@ func TestASubmoduleIsReadWithACredentialOfThePermittedOnly(t *testing.T) {
 		t.Error("submodules are read although they are turned off")
 	}
 }
+
+// TestASubmoduleInALocalDirectoryIsReadWhereItIsPermittedOnly has an agent that may read local directories.
+func TestASubmoduleInALocalDirectoryIsReadWhereItIsPermittedOnly(t *testing.T) {
+	t.Parallel()
+	server := testenv.Git(t)
+	top, local := server.NewRepo("top"), server.NewRepo("local")
+	commit := local.Commit(map[string]string{"f": "x"}, "leaf")
+	top.Apply("main", "top",
+		testenv.Change{Path: "url", Mode: "160000", Content: commit},
+		testenv.Change{Path: "path", Mode: "160000", Content: commit},
+		testenv.Change{Path: ".gitmodules", Content: fmt.Sprintf("[submodule \"url\"]\n\tpath = url\n\turl = file://%[1]s\n"+
+			"[submodule \"path\"]\n\tpath = path\n\turl = %[1]s\n", local.Dir())})
+	client, err := git.New(t.Context(), git.Options{Dir: t.TempDir(), AllowFile: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	for _, permitted := range []bool{true, false} {
+		sources := NewSources(gitsource.NewPool(client, gitsource.PoolOptions{}), keep())
+		sources.Permits = func(_, url string) bool { return permitted || url == top.URL() }
+		got, err := sources.Fetch(t.Context(), "p", v1alpha1.ApplicationSource{RepoURL: top.URL(), Path: "."}, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"url/f", "path/f"} {
+			raw, err := got.Tree.ReadFile(name)
+			if permitted && (err != nil || string(raw) != "x") {
+				t.Errorf("%s is permitted: %q, %v", name, raw, err)
+			}
+			if !permitted && (err == nil || !strings.Contains(err.Error(), "only where sourceRepos of project p permits it")) {
+				t.Errorf("%s is forbidden: %q, %v", name, raw, err)
+			}
+		}
+	}
+}
