@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,6 +28,7 @@ const (
 	maxTrusted  = 500_000          // commits whose history was verified
 	verdictLife = 10 * time.Minute // keys expire
 	trustedLife = time.Hour
+	maxTags     = 100 // that may have led to one commit
 )
 
 // Trust judges revisions of repositories by the keys in the settings.
@@ -143,7 +145,11 @@ func tagsOf(ctx context.Context, repo *gitsource.Repo, claim trust.Claim) ([]git
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, tags...)
+		for _, tag := range tags {
+			if len(out) < maxTags && !slices.ContainsFunc(out, func(had gitsource.Tag) bool { return had.ID == tag.ID && had.Name == tag.Name }) {
+				out = append(out, tag)
+			}
+		}
 	}
 	return out, nil
 }

@@ -44,8 +44,10 @@ var ErrPolicy = errors.New("the project's policies for signatures cannot be kept
 var ErrLocal = errors.New("Cannot use local manifests when source integrity is enforced: " +
 	"its project asks for signed sources, and the manifests of the operation have no signature; commit and sign them, and sync the commit")
 
-// maxSigner bounds what is shown of a signer, in bytes.
-const maxSigner = 500
+const (
+	maxSigner = 500 // bytes of what is shown of a signer
+	maxNames  = 20  // by which a commit may have been found
+)
 
 // Check asks about one Application, and keeps the answers.
 type Check struct {
@@ -143,20 +145,21 @@ func (c *Check) signer(ctx context.Context, claim Claim) (string, error) {
 }
 
 // names are the revisions that may have led to a commit: an operation that goes on and a rollback name the commit alone, and
-// it may be the tag that is signed.
+// it may be the tag that is signed. Each is looked for among all tags of the repository, and who may write the Application writes
+// them, so that the first maxNames count: those of the specification, then those of the newest deployments.
 func (c *Check) names(src v1alpha1.ApplicationSource, commit string) []Name {
 	var out []Name
 	add := func(list ...v1alpha1.ApplicationSource) {
 		for _, s := range list {
 			name := Name{s.TargetRevision, s.TagPrefix}
-			if s.RepoURL == src.RepoURL && s.TargetRevision != "" && !slices.Contains(out, name) {
+			if len(out) < maxNames && s.RepoURL == src.RepoURL && s.TargetRevision != "" && !slices.Contains(out, name) {
 				out = append(out, name)
 			}
 		}
 	}
 	add(src)
 	add(c.App.Spec.EffectiveSources()...)
-	for _, h := range c.App.Status.History {
+	for _, h := range slices.Backward(c.App.Status.History) {
 		if h.Revision == commit {
 			add(h.Source)
 		}

@@ -3,6 +3,7 @@ package trust
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -31,8 +32,16 @@ func TestTheNamesThatLedToACommit(t *testing.T) {
 		{Revisions: []string{"x", "c1"}, Sources: []v1alpha1.ApplicationSource{src("a"), src("v1.0")}},
 	}
 	got := (&Check{App: app}).names(src("c1"), "c1")
-	if want := []Name{{"c1", ""}, {"v2", ""}, {"v1", ""}, {"v1.0", ""}}; !slices.Equal(got, want) {
+	if want := []Name{{"c1", ""}, {"v2", ""}, {"v1.0", ""}, {"v1", ""}}; !slices.Equal(got, want) {
 		t.Errorf("%v", got)
+	}
+	app.Status.History = nil
+	for i := range 5000 {
+		app.Status.History = append(app.Status.History, v1alpha1.RevisionHistory{Revision: "c1", Source: src(fmt.Sprintf(">=0.%d", i))})
+	}
+	got = (&Check{App: app}).names(src("c1"), "c1")
+	if len(got) != maxNames || got[1].Revision != "v2" || got[2].Revision != ">=0.4999" || got[maxNames-1].Revision != ">=0.4982" {
+		t.Errorf("of 5000 deployments: %v", got)
 	}
 }
 
