@@ -1,4 +1,4 @@
-package oci
+package address
 
 import (
 	"errors"
@@ -8,15 +8,14 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/internal/legible"
-	"github.com/slipway-gitops/slipway/internal/source/dockerhub"
 )
 
-// Scheme is what addresses of registries begin with.
-const Scheme = "oci://"
+// SchemeOCI is what addresses of registries begin with.
+const SchemeOCI = "oci://"
 
 const (
-	maxAddress = 2000 // bytes
-	maxPath    = 255  // bytes of the name of a repository, as registries have it
+	maxRegistry = 2000 // bytes
+	maxPath     = 255  // bytes of the name of a repository, as registries have it
 )
 
 var (
@@ -25,40 +24,42 @@ var (
 	digestRule = regexp.MustCompile(`^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$`)
 )
 
-// Address is a repository of a registry, or the part of the registry that a chart is in.
-type Address struct {
-	Host string // with the port, in lower case, as users write it
+// Registry is the address of a repository of a registry, or of the part of the registry that a chart is in.
+type Registry struct {
+	Host string // with a port that is not the default one, in lower case, without a dot at the end
 	Path string // name of the repository; "" for the registry as a whole
 }
 
-// ParseAddress reads oci://host/path, with the scheme or without, and the tag or the digest that follows the path, if one does.
-func ParseAddress(raw string) (a Address, version string, err error) {
+// ParseRegistry reads oci://host/path, with the scheme or without, and the tag or the digest that follows the path, if one does.
+func ParseRegistry(raw string) (a Registry, version string, err error) {
 	text := strings.TrimSpace(raw)
 	if scheme, _, ok := strings.Cut(text, "://"); ok {
-		if !strings.EqualFold(scheme+"://", Scheme) {
-			return Address{}, "", fmt.Errorf("the address of a registry begins with %s, not with %q", Scheme, legible.Line(scheme, 20)+"://")
+		if !strings.EqualFold(scheme+"://", SchemeOCI) {
+			return Registry{}, "", fmt.Errorf("the address of a registry begins with %s, not with %q", SchemeOCI, legible.Line(scheme, 20)+"://")
 		}
-		text = text[len(Scheme):]
+		text = text[len(SchemeOCI):]
 	}
-	if text == "" || len(text) > maxAddress {
-		return Address{}, "", fmt.Errorf("the address of the registry is empty or too long: write it as %shost/repository", Scheme)
+	if text == "" || len(text) > maxRegistry {
+		return Registry{}, "", fmt.Errorf("the address of the registry is empty or too long: write it as %shost/repository", SchemeOCI)
 	}
 	host, path, _ := strings.Cut(text, "/")
 	u, err := url.Parse("https://" + host)
 	if err != nil || u.Hostname() == "" || u.Path != "" || strings.ContainsAny(host, "?#@\\ ") {
-		return Address{}, "", fmt.Errorf("the address of the registry has no host that can be used: write it as %shost/repository, "+
-			"without user and password", Scheme)
+		return Registry{}, "", fmt.Errorf("the address of the registry has no host that can be used: write it as %shost/repository, "+
+			"without user and password", SchemeOCI)
 	}
-	a.Host = strings.TrimSuffix(strings.ToLower(host), ":443")
+	if a.Host, err = Host(u); err != nil {
+		return Registry{}, "", fmt.Errorf("the address of the registry: %w", err)
+	}
 	if before, digest, ok := strings.Cut(path, "@"); ok {
 		if !IsDigest(digest) {
-			return Address{}, "", errors.New("what follows @ in the address of the repository is no digest: write sha256: and 64 digits")
+			return Registry{}, "", errors.New("what follows @ in the address of the repository is no digest: write sha256: and 64 digits")
 		}
 		path, version = before, digest
 	}
 	if at := strings.LastIndexByte(path, ':'); at > strings.LastIndexByte(path, '/') {
 		if !tagRule.MatchString(path[at+1:]) {
-			return Address{}, "", errors.New("what follows the colon in the address of the repository is no tag: correct it")
+			return Registry{}, "", errors.New("what follows the colon in the address of the repository is no tag: correct it")
 		}
 		if version == "" { // a digest is more exact than the tag beside it
 			version = path[at+1:]
@@ -70,7 +71,7 @@ func ParseAddress(raw string) (a Address, version string, err error) {
 		return a, "", nil
 	}
 	if err := checkPath(a.Path); err != nil {
-		return Address{}, "", err
+		return Registry{}, "", err
 	}
 	return a, version, nil
 }
@@ -89,38 +90,38 @@ func checkPath(path string) error {
 }
 
 // Join is the repository of a chart that is in a.
-func (a Address) Join(chart string) (Address, error) {
+func (a Registry) Join(chart string) (Registry, error) {
 	if chart == "" {
 		return a, nil
 	}
-	out := Address{Host: a.Host, Path: strings.Trim(a.Path+"/"+strings.Trim(chart, "/"), "/")}
+	out := Registry{Host: a.Host, Path: strings.Trim(a.Path+"/"+strings.Trim(chart, "/"), "/")}
 	return out, checkPath(out.Path)
 }
 
-// String is the address with its scheme.
-func (a Address) String() string {
-	if a.Path == "" {
-		return Scheme + a.Host
+// ParseArtifact reads the address of an artifact, or that of what a chart is in, and returns that of the chart. The version of a chart is
+// never in the address.
+func ParseArtifact(raw, chart string) (a Registry, version string, err error) {
+	if a, version, err = ParseRegistry(raw); err != nil || chart == "" {
+		return a, version, err
 	}
-	return Scheme + a.Host + "/" + a.Path
+	if version != "" {
+		return Registry{}, "", errors.New("the address has a tag or a digest, and names a chart: write the address without, " +
+			"and the version of the chart as the revision")
+	}
+	a, err = a.Join(chart)
+	return a, "", err
 }
 
-// server is the host that answers for a name. Docker Hub has its registry at another one than people write.
-func (a Address) server() string {
-	if host := dockerhub.Host(a.Host); host == dockerhub.Registry {
-		return host
+// String is the address with its scheme.
+func (a Registry) String() string {
+	if a.Path == "" {
+		return SchemeOCI + a.Host
 	}
-	return a.Host
+	return SchemeOCI + a.Host + "/" + a.Path
 }
 
 // IsDigest reports whether a text is a digest that content can be verified by.
 func IsDigest(text string) bool { return digestRule.MatchString(text) }
 
-// tagOf is the tag that a version has in a registry, which takes no "+".
-func tagOf(version string) (string, bool) {
-	tag := strings.ReplaceAll(version, "+", "_")
-	return tag, tagRule.MatchString(tag)
-}
-
-// versionOf undoes what tagOf does.
-func versionOf(tag string) string { return strings.Replace(tag, "_", "+", 1) }
+// IsTag reports whether a registry takes a text as the name of a version.
+func IsTag(text string) bool { return tagRule.MatchString(text) }

@@ -13,7 +13,7 @@ import (
 // readsUsers are the functions that look at the user of an address for another purpose than to show it without one.
 func readsUsers() map[string]string {
 	return map[string]string{
-		"internal/git/remote.go:ParseRemote":                  "git gets the user apart from the address",
+		"internal/address/git.go:ParseGit":                    "git gets the user apart from the address",
 		"internal/webhook/repository.go:parseURL":             "addresses are compared, and none is shown",
 		"internal/webhook/repository.go:parseShort":           "addresses are compared, and none is shown",
 		"internal/project/source.go:anonymous":                "addresses are compared, and none is shown",
@@ -24,7 +24,7 @@ func readsUsers() map[string]string {
 		"internal/engine/render/kustomize/edit.go:parseImage": "the digest of an image",
 		"internal/engine/render/need/need.go:Alias":           "the name of a Helm repository is behind the sign, and no user",
 		"internal/agent/beside/helm.go:taggedVersion":         "an image has a digest behind the sign, and no user",
-		"internal/source/oci/address.go:ParseAddress":         "the digest of an artifact",
+		"internal/address/registry.go:ParseRegistry":          "the digest of an artifact",
 		"internal/server/notify/guard.go:secretParts":         "the parts of a secret that redact looks for",
 	}
 }

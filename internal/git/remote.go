@@ -7,8 +7,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"github.com/slipway-gitops/slipway/internal/address"
 )
 
 // Remote is the address of a repository in a form that is safe to show and to use as a key: without user information
@@ -19,85 +20,26 @@ type Remote struct {
 	host   string
 }
 
-var scpLike = regexp.MustCompile(`^(?:([A-Za-z0-9._-]+)@)?([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):([^:].*)$`)
-
 // ParseRemote reads https://, http://, ssh:// and scp-like addresses (git@host:path), and file:// or absolute paths
 // where allowFile is set. A user name and password in an http(s) address are returned as a credential and are not in
-// the result. Two spellings of one address (letter case of the host, default port, trailing slash) give the same URL.
+// the result. Two spellings of one address give the same URL, as address.ParseGit says.
 func ParseRemote(raw string, allowFile bool) (Remote, Credential, error) {
 	var cred Credential
-	s := strings.TrimSpace(raw)
-	if s == "" || len(s) > 4096 || strings.ContainsAny(s, "\x00\r\n\t ") || strings.HasPrefix(s, "-") {
-		return Remote{}, cred,
-			errors.New("parse repository address: it is empty, too long or holds spaces: write it as https://host/path or git@host:path")
-	}
-	if !strings.Contains(s, "://") {
-		if m := scpLike.FindStringSubmatch(s); m != nil && !filepath.IsAbs(s) {
-			user := m[1]
-			if user == "" {
-				user = "git"
-			}
-			s = "ssh://" + user + "@" + m[2] + "/" + strings.TrimPrefix(m[3], "/")
-		} else if filepath.IsAbs(s) {
-			s = "file://" + s
-		}
-	}
-	u, err := url.Parse(s)
+	at, err := address.ParseGit(raw)
 	if err != nil {
-		// The error of url.Parse quotes the address, and with it a password that may be inside.
-		return Remote{}, cred, errors.New("parse repository address: it is not a URL: write it as https://host/path or git@host:path")
+		return Remote{}, cred, err
 	}
-	u.Scheme = strings.ToLower(u.Scheme)
-	u.Fragment, u.RawFragment, u.RawQuery = "", "", ""
-	switch u.Scheme {
-	case "file":
-		if !allowFile {
-			return Remote{}, cred, errors.New("repositories in local directories are not allowed: use an https:// or ssh:// address")
-		}
-		return Remote{URL: "file://" + filepath.Clean(u.Path), scheme: "file"}, cred, nil
-	case "https", "http", "ssh":
-	default:
-		return Remote{}, cred, fmt.Errorf("repository address with scheme %q is not allowed: use https or ssh", u.Scheme)
+	if at.Scheme == "file" && !allowFile {
+		return Remote{}, cred, errors.New("repositories in local directories are not allowed: use an https:// or ssh:// address")
 	}
-	if u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-") {
-		return Remote{}, cred, errors.New("parse repository address: the host is missing or begins with a dash")
-	}
-	u.Host = canonicalHost(u)
-	u.Path = strings.TrimRight(u.Path, "/")
-	u.RawPath = strings.TrimRight(u.RawPath, "/")
-	if u.Scheme == "ssh" {
-		user := "git"
-		if u.User != nil && u.User.Username() != "" {
-			user = u.User.Username()
-		}
-		if strings.HasPrefix(user, "-") {
-			return Remote{}, cred, errors.New("parse repository address: the user name begins with a dash")
-		}
-		u.User = url.User(user)
-	} else if u.User != nil {
-		cred.Username = u.User.Username()
-		cred.Password, _ = u.User.Password()
-		if cred.Password == "" {
+	if at.Login != nil {
+		cred.Username = at.Login.Username()
+		if cred.Password, _ = at.Login.Password(); cred.Password == "" {
 			// https://<token>@host is the usual short form.
-			cred.Username, cred.Password = "git", u.User.Username()
+			cred.Username, cred.Password = "git", cred.Username
 		}
-		u.User = nil
 	}
-	return Remote{URL: u.String(), scheme: u.Scheme, host: u.Host}, cred, nil
-}
-
-func canonicalHost(u *url.URL) string {
-	host := strings.ToLower(u.Host)
-	port := u.Port()
-	if name := strings.TrimSuffix(host, ":"+port); port != "" {
-		host = strings.TrimSuffix(name, ".") + ":" + port
-	} else {
-		host = strings.TrimSuffix(name, ".")
-	}
-	if u.Scheme == "https" && port == "443" || u.Scheme == "http" && port == "80" || u.Scheme == "ssh" && port == "22" {
-		host = strings.TrimSuffix(host, ":"+port)
-	}
-	return host
+	return Remote{URL: at.URL, scheme: at.Scheme, host: at.Host}, cred, nil
 }
 
 // access is what git needs to reach one remote: configuration and environment, with the private files they name.

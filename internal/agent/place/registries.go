@@ -58,11 +58,8 @@ func (r *Registries) open(of Registered) (*oci.Remote, error) {
 	if r == nil {
 		return nil, errors.New("OCI registries are not read here: use a Helm repository, or vendor the chart in Git")
 	}
-	address, version, err := oci.ParseAddress(of.Address)
+	address, version, err := oci.ParseArtifact(of.Address, of.Chart)
 	if err != nil {
-		return nil, err
-	}
-	if address, err = address.Join(of.Chart); err != nil {
 		return nil, err
 	}
 	field := func(name string) string { return strings.TrimSpace(string(of.Fields[name])) }

@@ -149,3 +149,13 @@ func TestAddressesOfRegistriesAreToldFromThoseOfGit(t *testing.T) {
 		}
 	}
 }
+
+func TestAChartIsNotBehindATag(t *testing.T) {
+	t.Parallel()
+	r := &Registries{Settings: keep()}
+	for _, address := range []string{"oci://r.example/app:1.0", "r.example/app:1.0", "oci://r.example/app@sha256:" + strings.Repeat("0", 64)} {
+		if _, err := r.Open(Registered{Address: address, Chart: "x"}); err == nil || !strings.Contains(err.Error(), "write the address without") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}

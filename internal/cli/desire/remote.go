@@ -241,11 +241,8 @@ func (r *Remote) artifact(ctx context.Context, src v1alpha1.ApplicationSource) (
 		r.opened = append(r.opened, repo)
 		return r.found(ctx, repo, revision)
 	}
-	address, version, err := oci.ParseAddress(src.RepoURL)
+	address, version, err := oci.ParseArtifact(src.RepoURL, src.Chart)
 	if err != nil {
-		return nil, err
-	}
-	if address, err = address.Join(src.Chart); err != nil {
 		return nil, err
 	}
 	o := oci.Options{

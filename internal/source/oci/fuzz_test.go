@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/slipway-gitops/slipway/internal/address"
 )
 
 func FuzzAddress(f *testing.F) {
@@ -20,10 +22,10 @@ func FuzzAddress(f *testing.F) {
 		if err != nil || again != a || none != "" {
 			t.Fatalf("%q is read as %v %q, and that as %v %q, %v", raw, a, version, again, none, err)
 		}
-		if version != "" && !IsDigest(version) && !tagRule.MatchString(version) {
+		if version != "" && !IsDigest(version) && !address.IsTag(version) {
 			t.Fatalf("%q has the version %q", raw, version)
 		}
-		u, err := url.Parse("https://" + a.server() + "/v2/" + a.Path)
+		u, err := url.Parse("https://" + serverOf(a) + "/v2/" + a.Path)
 		if err != nil || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Contains(u.Path, "..") {
 			t.Fatalf("%q leads to %v, %v", raw, u, err)
 		}

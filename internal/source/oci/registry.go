@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-gitops/slipway/internal/address"
 	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/source/artifact"
 	"github.com/slipway-gitops/slipway/internal/source/registrylogin"
@@ -26,6 +27,7 @@ const (
 	pageSize    = "1000"
 	listLimit   = 2 * time.Minute // for all pages
 	askLimit    = time.Minute     // for one manifest
+	maxLink     = 2000            // bytes of the address of the next page
 )
 
 // registry asks one registry about one repository.
@@ -213,7 +215,7 @@ func (r *registry) tags(ctx context.Context, before list) (list, error) {
 			}
 		}
 		for _, tag := range answer.Tags {
-			if tagRule.MatchString(tag) {
+			if address.IsTag(tag) {
 				out.tags = append(out.tags, tag)
 			}
 		}
@@ -248,7 +250,7 @@ func follow(first *url.URL, next string) (url.Values, error) {
 	wrong := func(detail string) error {
 		return &web.Error{Kind: web.ErrAnswer, URL: web.Shown(first), Detail: detail, Hint: "check the registry and the proxy in front of it"}
 	}
-	if len(next) > maxAddress {
+	if len(next) > maxLink {
 		return nil, wrong("the address of the next page of its tags is too long")
 	}
 	to, err := first.Parse(next)
@@ -271,7 +273,7 @@ var links = regexp.MustCompile(`<([^<>]*)>([^<]*)`)
 // nextPage finds the link to the next page.
 func nextPage(header http.Header) (string, bool) {
 	for _, value := range header.Values("Link") {
-		for _, m := range links.FindAllStringSubmatch(value[:min(len(value), 2*maxAddress)], 10) {
+		for _, m := range links.FindAllStringSubmatch(value[:min(len(value), 2*maxLink)], 10) {
 			for p := range strings.SplitSeq(strings.Trim(m[2], " ,"), ";") {
 				name, rel, _ := strings.Cut(strings.TrimSpace(p), "=")
 				if strings.EqualFold(strings.TrimSpace(name), "rel") && strings.EqualFold(strings.Trim(strings.TrimSpace(rel), `"`), "next") {
@@ -289,7 +291,7 @@ func openRegistry(a Address, access web.Access, plain bool, policy *outward.Poli
 	if plain {
 		scheme = "http://"
 	}
-	client, err := web.Open(scheme+a.server(), policy, access.WithoutSecrets(), web.Options{})
+	client, err := web.Open(scheme+serverOf(a), policy, access.WithoutSecrets(), web.Options{})
 	if err != nil {
 		return nil, err
 	}

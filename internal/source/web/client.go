@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-gitops/slipway/internal/address"
 	"github.com/slipway-gitops/slipway/internal/outward"
 )
 
@@ -96,8 +97,8 @@ func bare(u *url.URL) *url.URL {
 
 // ParseAddress reads an address that begins with https:// or http://, and spells it one way: two spellings of one address (letter
 // case of the host, default port, slash at the end) give the same.
-func ParseAddress(address string) (*url.URL, error) {
-	s := strings.TrimSpace(address)
+func ParseAddress(text string) (*url.URL, error) {
+	s := strings.TrimSpace(text)
 	if s == "" || len(s) > maxAddress || strings.ContainsAny(s, "\x00\r\n\t ") {
 		return nil, errors.New("parse address: it is empty, too long or holds spaces: write it as https://host/path")
 	}
@@ -112,22 +113,21 @@ func ParseAddress(address string) (*url.URL, error) {
 	if u.Hostname() == "" {
 		return nil, errors.New("parse address: the host is missing: write it as https://host/path")
 	}
-	u.Host = hostOf(u)
+	if u.Host, err = address.Host(u); err != nil {
+		return nil, fmt.Errorf("parse address: %w", err)
+	}
 	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), strings.TrimRight(u.RawPath, "/")
 	u.Fragment, u.RawFragment = "", ""
 	return u, nil
 }
 
-// hostOf is host and port in one spelling.
+// hostOf is host and port in one spelling, to compare; as it is written where it has none.
 func hostOf(u *url.URL) string {
-	host, port := strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), u.Port()
-	if strings.Contains(host, ":") {
-		host = "[" + host + "]"
+	host, err := address.Host(u)
+	if err != nil {
+		return u.Host
 	}
-	if port == "" || u.Scheme == "https" && port == "443" || u.Scheme == "http" && port == "80" {
-		return host
-	}
-	return host + ":" + port
+	return host
 }
 
 // Home is the address of the client, without user information.
