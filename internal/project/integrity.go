@@ -4,14 +4,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net/url"
-	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/redact"
+	"github.com/slipway-gitops/slipway/internal/address"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -153,32 +151,17 @@ func newIntegrityPolicy(b *budget, where string, repos []v1alpha1.SourceIntegrit
 	}
 	for _, r := range repos {
 		text, deny := strings.CutPrefix(r.URL, "!")
-		g, err := b.compile(normalize(text), false)
+		text = normalize(text)
+		if len(asks.Cosign) > 0 && !deny {
+			text = untagged(text) // a tag can move: its repository is signed as a whole
+		}
+		g, err := b.compile(text, false)
 		if err != nil {
 			return out, fmt.Errorf("%s.repos: %w", where, err)
 		}
 		out.repos = append(out.repos, rule{g, deny})
 	}
 	return out, nil
-}
-
-// matches reports whether the policy is for a repository, of which all spellings are given: one of them is enough to be
-// verified, and to be left out all must be.
-func (p integrityPolicy) matches(spellings []string) bool {
-	included := false
-	for _, r := range p.repos {
-		matching := 0
-		for _, s := range spellings {
-			if r.match(s) {
-				matching++
-			}
-		}
-		if r.deny && matching == len(spellings) {
-			return false
-		}
-		included = included || !r.deny && matching > 0
-	}
-	return included
 }
 
 // Integrity returns what the project asks of the signatures of a source: of its commits, or of its artifact.
@@ -190,15 +173,22 @@ func (r *Rules) Integrity(src v1alpha1.ApplicationSource) (Integrity, error) {
 	if i.every == nil && len(i.gpg) == 0 && len(i.ssh) == 0 {
 		return Integrity{}, nil
 	}
-	spellings, err := r.spellings(src.RepoURL)
+	if err := r.plain(src.RepoURL); err != nil {
+		return Integrity{}, err
+	}
+	at, err := address.ParseGit(src.RepoURL)
+	if err != nil {
+		return Integrity{}, r.unread(src.RepoURL, err)
+	}
+	origins := []origin{ofGit(at)}
+	if !matchable(origins[0]) {
+		return Integrity{}, r.denied("a repository address of more than %d bytes; correct repoURL", maxValue)
+	}
+	gpg, err := r.onePolicy(i.gpg, origins, "git", src.RepoURL)
 	if err != nil {
 		return Integrity{}, err
 	}
-	gpg, err := r.onePolicy(i.gpg, spellings, src.RepoURL)
-	if err != nil {
-		return Integrity{}, err
-	}
-	ssh, err := r.onePolicy(i.ssh, spellings, src.RepoURL)
+	ssh, err := r.onePolicy(i.ssh, origins, "git", src.RepoURL)
 	switch {
 	case err != nil:
 		return Integrity{}, err
@@ -214,46 +204,6 @@ func (r *Rules) Integrity(src v1alpha1.ApplicationSource) (Integrity, error) {
 			out.Mode = one.Mode
 		}
 		out.Keys, out.Signers = append(out.Keys, one.Keys...), append(out.Signers, one.Signers...)
-	}
-	return out, nil
-}
-
-// onePolicy finds the policy of a repository; nil for none. Several are an error, as in Argo CD: none of them is the one.
-func (r *Rules) onePolicy(list []integrityPolicy, spellings []string, repoURL string) (*Integrity, error) {
-	var found []*Integrity
-	for i := range list {
-		if list[i].matches(spellings) {
-			found = append(found, &list[i].Integrity)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return nil, nil
-	case 1:
-		return found[0], nil
-	}
-	return nil, fmt.Errorf("project %q: multiple (%d) git source integrity policies found for repo URL: %s; "+
-		"have one of them exclude it, with \"!\"", r.name, len(found), redact.Addresses(repoURL))
-}
-
-// spellings are the ways to write the address of a repository.
-func (r *Rules) spellings(repoURL string) ([]string, error) {
-	if len(repoURL) > maxValue {
-		return nil, r.denied("a repository address of %d bytes: at most %d are read; correct repoURL", len(repoURL), maxValue)
-	}
-	plain := normalize(repoURL)
-	out := []string{plain}
-	if decoded, err := url.PathUnescape(plain); err == nil && decoded != plain {
-		out = append(out, normalize(decoded))
-	}
-	if ambiguous(out) {
-		return nil, r.denied("repository %s, since it asks for signatures and the address has \"..\", \"?\", \"#\", \"\\\" or blanks in it; "+
-			"write the address without", redact.Addresses(repoURL))
-	}
-	for _, s := range slices.Clone(out) {
-		if a := anonymous(s); !slices.Contains(out, a) {
-			out = append(out, a)
-		}
 	}
 	return out, nil
 }

@@ -69,6 +69,12 @@ func TestPermitsSource(t *testing.T) {
 		{"an alternative", "https://git.example/b/app", []string{"https://git.example/{a,b}/*"}, true},
 		{"a class", "https://git.example/c/app", []string{"https://git.example/[!ab]/app"}, true},
 		{"an inverted class does not match a slash", "https://git.example/a/b", []string{"https://git.example/a[!x]b"}, false},
+		{"nor behind a colon", "git@git.example:../other/app", []string{"git@git.example:**"}, false},
+		{"ssh is no other scheme", "https://git.example/team/app", []string{"ssh://*", "ssh://**"}, false},
+		{"a user that is not the default one is another", "alice@git.example:team/app", []string{"git@git.example:team/*"}, false},
+		{"a host that is not of ASCII is opened by nobody", "https://git\u3002example/app", []string{"https://git.example/*"}, false},
+		{"a long address whose other spelling is longer", "git.example:" + strings.Repeat("a", 1010), []string{"*", "!git.example:aa*"}, false},
+		{"a letter that is escaped", "https://git.example/%C3%BC/app", []string{"https://git.example/\u00fc/app"}, true},
 		{"no rules", "https://git.example/app", nil, false},
 		{"an address that is too long", "https://git.example/" + strings.Repeat("a", 5000), []string{"*"}, false},
 	} {
@@ -96,6 +102,13 @@ func TestADenialHoldsForTheChartsOfARegistry(t *testing.T) {
 		{"oci://docker.io:443", "secret", false},
 		{"r.example:443", "secret", false},
 		{"r.example/secret", "", false},
+		{"oci://r.example.:/", "secret", false},
+		{"r.example:0443", "secret", false},
+		{"oci://r.example:1.0", "x", true}, // nobody can open it: the port is none
+		{"oci://r.example/other:1.0", "x", false},
+		{"r.example/other@sha256:" + strings.Repeat("0", 64), "x", false},
+		{"oci://r.example", "other/../secret", false},
+		{"oci://" + strings.Repeat("r.", 490) + "example/a", "a" + strings.Repeat("/a", 30), false},
 		{"oci://r.example", "secrets", true},
 		{"oci://r.example/other", "secret", true},
 		{"https://charts.example", "secret", true}, // a Helm repository is one address
