@@ -280,6 +280,19 @@ func TestFailuresSayWhatToDo(t *testing.T) {
 	}
 }
 
+func TestAPluginThatHangsInItsDiscoveryIsGivenUp(t *testing.T) {
+	t.Parallel()
+	r := plugins(t, shell("mine", "exit 1", "  discover: {find: {command: [sh, -c, 'sleep 600']}}\n"))
+	req := request(t, map[string]string{"app/input.txt": "hello"}, nil)
+	req.Limits.Seconds = 1
+	if _, err := r.Claims(t.Context(), req); !errors.Is(err, render.ErrTimeout) || !strings.Contains(err.Error(), "1s") {
+		t.Errorf("a claim: %v", err)
+	}
+	if _, err := r.Announce(t.Context(), req); !errors.Is(err, render.ErrTimeout) {
+		t.Errorf("its parameters: %v", err)
+	}
+}
+
 func TestWhatAPluginMakesUnreadableIsDeletedToo(t *testing.T) {
 	t.Parallel()
 	r := plugins(t, shell("mine", `mkdir -p $TMPDIR/a/b; touch $TMPDIR/a/b/c; chmod 000 $TMPDIR/a/b $TMPDIR/a; text=x; `+configMap, ""))

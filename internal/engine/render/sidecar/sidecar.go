@@ -62,18 +62,26 @@ func (r *Renderer) Render(ctx context.Context, req render.Request) (render.Resul
 	env, deps := render.PluginEnvironment(req)
 	deps.Cluster, deps.Revision = true, true // the plugin may use any variable
 	res := render.Result{Tool: render.Plugin, Deps: deps}
-	limited, cancel := context.WithTimeout(ctx, time.Duration(req.Limits.Seconds)*time.Second)
+	err := limited(ctx, req, func(ctx context.Context) error {
+		objects, err := r.objects(ctx, req, env)
+		if err == nil {
+			res.Objects = objects.Manifests()
+		}
+		return err
+	})
+	return res, err
+}
+
+// limited asks plugins for as long as a source may take. A plugin that hangs holds nothing longer than that.
+func limited(ctx context.Context, req render.Request, ask func(context.Context) error) error {
+	seconds := req.Limits.WithDefaults().Seconds
+	within, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second)
 	defer cancel()
-	objects, err := r.objects(limited, req, env)
-	if err != nil && ctx.Err() == nil && (limited.Err() != nil || errors.Is(err, context.DeadlineExceeded)) {
-		return res, fmt.Errorf("%w: the plugin was given %d s; make the source smaller, or the plugin quicker",
-			render.ErrTimeout, req.Limits.Seconds)
+	err := ask(within)
+	if err != nil && ctx.Err() == nil && (within.Err() != nil || errors.Is(err, context.DeadlineExceeded)) {
+		return fmt.Errorf("%w: the plugin was given %d s; make the source smaller, or the plugin quicker", render.ErrTimeout, seconds)
 	}
-	if err != nil {
-		return res, err
-	}
-	res.Objects = objects.Manifests()
-	return res, nil
+	return err
 }
 
 // Claims reports whether a plugin knows the files of a source that names no tool.
@@ -85,26 +93,28 @@ func (r *Renderer) Claims(ctx context.Context, req render.Request) (bool, error)
 	env, _ := render.PluginEnvironment(req)
 	j := r.job(req, env)
 	defer j.close()
-	name, err := j.discover(ctx, names)
+	name := ""
+	err = limited(ctx, req, func(ctx context.Context) error {
+		name, err = j.discover(ctx, names)
+		return err
+	})
 	return name != "", err
 }
 
 // Announce returns the parameters that the plugin of a source has.
 func (r *Renderer) Announce(ctx context.Context, req render.Request) ([]render.Announcement, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(req.Limits.WithDefaults().Seconds)*time.Second)
-	defer cancel()
 	env, _ := render.PluginEnvironment(req)
 	j := r.job(req, env)
 	defer j.close()
-	name, err := j.choose(ctx)
-	if err != nil {
-		return nil, err
-	}
 	var a announcements
-	if err := j.stream(ctx, name, "GetParametersAnnouncement", &a); err != nil {
-		return nil, err
-	}
-	return a.list, nil
+	err := limited(ctx, req, func(ctx context.Context) error {
+		name, err := j.choose(ctx)
+		if err != nil {
+			return err
+		}
+		return j.stream(ctx, name, "GetParametersAnnouncement", &a)
+	})
+	return a.list, err
 }
 
 // Has reports whether there is a plugin of that name; "" for any.

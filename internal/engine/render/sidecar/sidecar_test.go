@@ -44,7 +44,8 @@ func (raw) Name() string                       { return "proto" }
 // plugin is a stand-in for argocd-cmp-server.
 type plugin struct {
 	discovers bool
-	knows     string // a file that it looks for
+	knows     string        // a file that it looks for
+	hangs     chan struct{} // what its discovery waits for; nil for nothing
 	make      func(got received) ([]string, error)
 
 	mu    sync.Mutex
@@ -178,6 +179,9 @@ func (p *plugin) serve(t *testing.T, dir, name string) {
 		}},
 		Streams: []grpc.StreamDesc{
 			stream("MatchRepository", func(got received) ([]byte, error) {
+				if p.hangs != nil {
+					<-p.hangs
+				}
 				_, known := got.files[p.knows]
 				return flag(known), nil
 			}),
@@ -371,6 +375,35 @@ func TestFailuresSayWhatToDo(t *testing.T) {
 	cancel()
 	if _, err := pipeline(&sidecar.Renderer{Dir: dir}).Render(ctx, request(t, map[string]string{"app/a": "b"}, &v1alpha1.PluginSource{Name: "hangs"})); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled rendering: %v", err)
+	}
+}
+
+func TestAPluginThatHangsInItsDiscoveryIsGivenUp(t *testing.T) {
+	t.Parallel()
+	dir := sockets(t)
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	(&plugin{discovers: true, hangs: never, make: echo}).serve(t, dir, "hangs")
+	r := &sidecar.Renderer{Dir: dir}
+	for name, ask := range map[string]func(render.Request) error{
+		"claim":    func(req render.Request) error { _, err := r.Claims(t.Context(), req); return err },
+		"announce": func(req render.Request) error { _, err := r.Announce(t.Context(), req); return err },
+		"render":   func(req render.Request) error { _, err := r.Render(t.Context(), req); return err },
+		"pipeline": func(req render.Request) error { _, err := pipeline(r).Render(t.Context(), req); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			req := request(t, map[string]string{"app/input.txt": "hello"}, nil)
+			req.Limits.Seconds = 1
+			if err := ask(req); !errors.Is(err, render.ErrTimeout) || !strings.Contains(err.Error(), "given 1 s") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.Claims(ctx, request(t, map[string]string{"app/a": "b"}, nil)); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled claim: %v", err)
 	}
 }
 
