@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/integrity"
 	"github.com/slipway-gitops/slipway/internal/integrity/cosign"
 	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
+	"github.com/slipway-gitops/slipway/internal/source/turn"
 )
 
 // fieldSigners is the key of the ConfigMap of allowed signers.
@@ -47,7 +48,7 @@ type Trust struct {
 	trusted  map[string]bool // history, with policy and keys -> verified as far as strict mode asks
 	began    time.Time       // when trusted was empty
 
-	turns sync.Map // scope of a repository -> the right to read its history: what one verifies the next one finds
+	turns turn.Turns // by scope of a repository, to read its history: what one verifies the next one finds
 }
 
 // judged is a verdict, and when it was reached.
@@ -105,9 +106,11 @@ func (t *Trust) Judge(ctx context.Context, claim trust.Claim) (string, error) {
 	}
 	back := registry.LeaveAfter(ctx, slowSource)
 	defer back()
-	turn, _ := t.turns.LoadOrStore(repo.Scope(), &sync.Mutex{})
-	turn.(*sync.Mutex).Lock()
-	defer turn.(*sync.Mutex).Unlock()
+	end, err := t.turns.Take(ctx, repo.Scope())
+	if err != nil {
+		return "", err
+	}
+	defer end()
 	tags, err := tagsOf(ctx, repo, claim)
 	if err != nil {
 		return "", err

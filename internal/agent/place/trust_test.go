@@ -1,6 +1,8 @@
 package place
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -144,6 +146,39 @@ func TestACommitIsJudgedByTheKeysInTheSettings(t *testing.T) {
 	}
 	_, err = s.judge(v1alpha1.GPGModeHead, "main")
 	s.wants("the key is taken away", err, "not in keyring")
+}
+
+func TestATurnToReadAHistoryEndsWithTheJudgement(t *testing.T) {
+	t.Parallel()
+	s := newSignedRepo(t)
+	s.trusts(s.line())
+	signed := s.commit("--gpg-sign")
+	_, err := s.judge(v1alpha1.GPGModeHead, "main")
+	if s.wants("the only reader", err); s.trust.turns.Len() != 0 {
+		t.Errorf("%d turns are left", s.trust.turns.Len())
+	}
+	src := v1alpha1.ApplicationSource{RepoURL: s.url, TargetRevision: "main"}
+	repo, _, err := s.sources.Repo("default", src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, err := s.trust.turns.Take(t.Context(), repo.Scope())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	waits := make(chan error, 1)
+	go func() {
+		_, err := s.trust.Judge(ctx, trust.Claim{Project: "default", Source: src, Revision: signed})
+		waits <- err
+	}()
+	cancel()
+	if err := <-waits; !errors.Is(err, context.Canceled) {
+		t.Errorf("a judgement that is given up while it waits: %v", err)
+	}
+	if end(); s.trust.turns.Len() != 0 {
+		t.Errorf("%d turns are left", s.trust.turns.Len())
+	}
 }
 
 func TestAStrictHistoryIsReadOnce(t *testing.T) {

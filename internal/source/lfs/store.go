@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/internal/outward"
+	"github.com/slipway-gitops/slipway/internal/source/turn"
 	"github.com/slipway-gitops/slipway/internal/source/web"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
@@ -35,20 +36,13 @@ const (
 type Store struct {
 	dir    string
 	policy *outward.Policy
-
-	mu    sync.Mutex
-	turns map[string]*turn // of files that are being fetched
-}
-
-// turn is a file that is being fetched. All who want it wait for one fetch.
-type turn struct {
-	held    chan struct{} // holds one token
-	waiting int
+	files  turn.Turns // of files that are being fetched: all who want one wait for one fetch
+	mu     sync.Mutex // held while a file is written and others make room for it
 }
 
 // NewStore keeps files in a directory, which is created on demand.
 func NewStore(dir string, policy *outward.Policy) *Store {
-	return &Store{dir: dir, policy: policy, turns: map[string]*turn{}}
+	return &Store{dir: dir, policy: policy}
 }
 
 // Repository is where files come from.
@@ -64,7 +58,7 @@ type Repository struct {
 func (s *Store) Get(ctx context.Context, from Repository, endpoint string, p Pointer) ([]byte, error) {
 	sum := sha256.Sum256([]byte(from.Scope + "\n" + p.OID))
 	file := filepath.Join(s.dir, hex.EncodeToString(sum[:]))
-	done, err := s.enter(ctx, file)
+	done, err := s.files.Take(ctx, file)
 	if err != nil {
 		return nil, err
 	}
@@ -89,32 +83,6 @@ func (s *Store) Get(ctx context.Context, from Repository, endpoint string, p Poi
 func (p Pointer) matches(raw []byte) bool {
 	sum := sha256.Sum256(raw)
 	return int64(len(raw)) == p.Size && hex.EncodeToString(sum[:]) == p.OID
-}
-
-// enter waits for the turn of a file.
-func (s *Store) enter(ctx context.Context, file string) (func(), error) {
-	s.mu.Lock()
-	t := s.turns[file]
-	if t == nil {
-		t = &turn{held: make(chan struct{}, 1)}
-		s.turns[file] = t
-	}
-	t.waiting++
-	s.mu.Unlock()
-	leave := func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if t.waiting--; t.waiting == 0 {
-			delete(s.turns, file)
-		}
-	}
-	select {
-	case t.held <- struct{}{}:
-		return func() { <-t.held; leave() }, nil
-	case <-ctx.Done():
-		leave()
-		return nil, context.Cause(ctx)
-	}
 }
 
 // Own are the addresses of a repository over HTTP, with and without .git at the end: servers have its files below either.
