@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 	"time"
@@ -15,6 +16,9 @@ type ConfigEntry struct{ Key, Value string }
 // maxEntries bounds the lines of a file that is read.
 const maxEntries = 10_000
 
+// ErrConfig says that a text is no configuration of git, or has too many lines.
+var ErrConfig = errors.New("no configuration of git")
+
 // Config reads a text in the format of .gitmodules and .lfsconfig, as git does. It includes no other file.
 func (m *Mirror) Config(text []byte) ([]ConfigEntry, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -22,6 +26,10 @@ func (m *Mirror) Config(text []byte) ([]ConfigEntry, error) {
 	out, err := m.client.run(ctx, command{
 		args: []string{"config", "--file", "-", "--no-includes", "--null", "--list"}, stdin: bytes.NewReader(text),
 	})
+	var said *runError
+	if errors.As(err, &said) && strings.Contains(said.message, "bad config") {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +39,7 @@ func (m *Mirror) Config(text []byte) ([]ConfigEntry, error) {
 			continue
 		}
 		if len(entries) == maxEntries {
-			return nil, errors.New("the file has too many lines")
+			return nil, fmt.Errorf("%w: more than %d lines", ErrConfig, maxEntries)
 		}
 		key, value, _ := strings.Cut(item, "\n")
 		entries = append(entries, ConfigEntry{key, value})

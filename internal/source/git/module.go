@@ -36,10 +36,12 @@ type parts struct {
 	depth  int
 	opened *tally
 
-	mu        sync.Mutex
+	reading   sync.Mutex
 	addresses map[string]string // of submodules by path; nil before they are read
-	endpoint  *string           // of LFS; nil before it is read
-	trees     map[string]module // by path: an error is kept too, so that one that cannot be reached is tried once
+
+	mu       sync.Mutex
+	endpoint *string           // of LFS; nil before it is read
+	trees    map[string]module // by path: an error is kept too, so that one that cannot be reached is tried once
 }
 
 type module struct {
@@ -104,18 +106,15 @@ func (t *Tree) openModule(n node) (*Tree, error) {
 	if p.depth >= maxModuleDepth {
 		return nil, fmt.Errorf("it is more than %d submodules deep: leave some out", maxModuleDepth)
 	}
-	if p.addresses == nil {
-		found, err := t.moduleAddresses()
-		if err != nil {
-			return nil, err
-		}
-		p.addresses = found
+	addresses, err := t.moduleAddresses()
+	if err != nil {
+		return nil, err
 	}
-	address := p.addresses[n.name]
+	address := addresses[n.name]
 	if address == "" {
 		return nil, errors.New("it has no address in .gitmodules: add one, or remove the submodule")
 	}
-	address, err := t.mirror.Remote().Join(address)
+	address, err = t.mirror.Remote().Join(address)
 	if err != nil {
 		return nil, err
 	}
@@ -131,8 +130,14 @@ func (t *Tree) openModule(n node) (*Tree, error) {
 	return sub.below(p), nil
 }
 
-// moduleAddresses reads .gitmodules: the addresses of submodules by path.
+// moduleAddresses reads .gitmodules once: the addresses of submodules by path. They are not to be changed.
 func (t *Tree) moduleAddresses() (map[string]string, error) {
+	p := t.parts
+	p.reading.Lock()
+	defer p.reading.Unlock()
+	if p.addresses != nil {
+		return p.addresses, nil
+	}
 	entries, err := t.config(".gitmodules")
 	if err != nil {
 		return nil, err
@@ -151,6 +156,7 @@ func (t *Tree) moduleAddresses() (map[string]string, error) {
 	for name, path := range paths {
 		out[path] = addresses[name]
 	}
+	p.addresses = out
 	return out, nil
 }
 
@@ -164,15 +170,38 @@ func (t *Tree) config(name string) ([]git.ConfigEntry, error) {
 	if !ok || e.Mode != git.ModeFile && e.Mode != git.ModeExecutable {
 		return nil, nil
 	}
-	raw, err := t.blob(e.ID, maxConfig)
+	c, err := t.configOf(e.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	entries, err := t.mirror.Config(raw)
-	if err != nil {
+	if c.wrong {
 		return nil, fmt.Errorf("read %s: it is no configuration of git: correct it", name)
 	}
-	return entries, nil
+	return c.entries, nil
+}
+
+// configOf has git read a file in its format. The answer is kept by blob id: each turn of thousands of applications asks for it, and
+// git is a process.
+func (t *Tree) configOf(id git.ID) (config, error) {
+	if c, ok := t.memo.config(id); ok {
+		return c, nil
+	}
+	t.memo.reading.Lock()
+	defer t.memo.reading.Unlock()
+	if c, ok := t.memo.config(id); ok { // another caller has read it by now
+		return c, nil
+	}
+	raw, err := t.blob(id, maxConfig)
+	if err != nil {
+		return config{}, err
+	}
+	entries, err := t.mirror.Config(raw)
+	if err != nil && !errors.Is(err, git.ErrConfig) {
+		return config{}, err
+	}
+	c := config{entries: entries, wrong: err != nil}
+	t.memo.setConfig(id, c)
+	return c, nil
 }
 
 // inside walks in a submodule. A link that leaves it is refused: so its commit decides on all that is read in it.

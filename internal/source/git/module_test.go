@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/slipway-gitops/slipway/internal/git"
@@ -231,6 +234,64 @@ func TestSubmodulesAreBounded(t *testing.T) {
 		if _, err := tree.ReadFile("m/f"); err == nil {
 			t.Errorf("%s is read", address)
 		}
+	}
+}
+
+func TestAConfigurationIsReadByGitOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	calls, spy := filepath.Join(dir, "calls"), filepath.Join(dir, "git-spy")
+	if err := os.WriteFile(spy, fmt.Appendf(nil, "#!/bin/sh\necho \"$*\" >>%s\nexec git \"$@\"\n", calls), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	started := func() int {
+		raw, err := os.ReadFile(calls)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(string(raw), "config --file")
+	}
+	server := testenv.Git(t)
+	lib, top, bad := server.NewRepo("lib"), server.NewRepo("top"), server.NewRepo("bad")
+	commit := lib.Apply("main", "lib", testenv.Change{Path: "f", Content: "x"})
+	first := top.Apply("main", "top", gitmodules("lib", "../lib.git"), link("lib", commit))
+	second := top.Apply("main", "next", testenv.Change{Path: "other", Content: "o"})
+	broken := bad.Apply("main", "bad", testenv.Change{Path: ".gitmodules", Content: "[submodule"}, link("lib", commit))
+	pool := gitsource.NewPool(client(t, func(o *git.Options) { o.Program = spy }), gitsource.PoolOptions{})
+	use := func(repo *testenv.GitRepo, commit string) error {
+		tree := (&modules{pool: pool}).tree(t, repo, commit)
+		tree.Prepare(t.Context(), ".")
+		_, err := tree.ReadFile("lib/f")
+		return err
+	}
+	for _, at := range []string{first, first, second} {
+		if err := use(top, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := started(); n != 1 {
+		t.Errorf("three turns have git read one file %d times", n)
+	}
+	for range 3 {
+		if err := use(bad, broken); err == nil || !strings.Contains(err.Error(), "no configuration of git") {
+			t.Errorf("a file that git cannot read: %v", err)
+		}
+	}
+	if n := started(); n != 2 {
+		t.Errorf("three turns have git read a wrong file %d times", n-1)
+	}
+	third := top.Apply("main", "more", gitmodules("lib", "../lib.git", "more", "../lib.git"))
+	trees := make([]*gitsource.Tree, 8)
+	for i := range trees {
+		trees[i] = (&modules{pool: pool}).tree(t, top, third)
+	}
+	var all sync.WaitGroup
+	for _, tree := range trees {
+		all.Go(func() { tree.Prepare(t.Context(), ".") })
+	}
+	all.Wait()
+	if n := started(); n != 3 {
+		t.Errorf("eight turns at a time have git read one file %d times", n-2)
 	}
 }
 
