@@ -25,16 +25,20 @@ type extent struct {
 	bounded bool     // the login is a template's: other repositories that it is for have it already
 }
 
-// extent finds how far the settings reach for a project's repository.
-func (s *Settings) extent(project, url string) (extent, error) {
+// reach finds how a project reaches a repository, and how far that goes.
+func (s *Settings) reach(project, url string) (git.Credential, extent, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sec, name := s.pick(project, url)
+	cred, err := s.toCredential(sec, name, url)
+	if err != nil {
+		return git.Credential{}, extent{}, err
+	}
 	on, err := sec.flag("enableLfs")
 	if err != nil {
-		return extent{}, fmt.Errorf("Secret %s: %w", name, err)
+		return git.Credential{}, extent{}, fmt.Errorf("Secret %s: %w", name, err)
 	}
-	return extent{large: on, within: sec.bounds(), bounded: sec.within != "" || sec.kind == v1alpha1.SecretTypeRepoCreds}, nil
+	return cred, extent{large: on, within: sec.bounds(), bounded: sec.within != "" || sec.kind == v1alpha1.SecretTypeRepoCreds}, nil
 }
 
 // open is how a repository is reached without signing in.
@@ -73,26 +77,20 @@ func (s *Sources) module(ctx context.Context, project string, parent reached, ad
 	if err != nil {
 		return nil, err
 	}
-	var r reached
 	permitted := s.Permits == nil || s.Permits(project, address)
-	if permitted {
-		if r.cred, err = s.settings.Credential(project, address); err != nil {
-			return nil, err
-		}
-		if r.extent, err = s.settings.extent(project, address); err != nil {
-			return nil, err
-		}
-		// Argo CD signs in to submodules as to their repository. The login of a template goes no further than its address.
-		if r.cred.Anonymous() && remote.Host() == parent.repo.Remote().Host() && !parent.bounded {
-			r.cred = parent.cred
-		}
-	} else if remote.Hostname() == "" { // what this machine has is not what everyone can read
+	key, lent := reach{project: project, url: address}, (*git.Credential)(nil)
+	switch {
+	case !permitted && remote.Hostname() == "": // what this machine has is not what everyone can read
 		return nil, fmt.Errorf("a submodule in a local directory is read only where sourceRepos of project %s permits it", project)
-	} else if r.cred, err = s.settings.open(address); err != nil {
-		return nil, err
+	case !permitted:
+		key = reach{url: address, open: true}
+	case remote.Host() == parent.repo.Remote().Host() && !parent.bounded:
+		// Argo CD signs in to submodules as to their repository. The login of a template goes no further than its address.
+		key.lender, lent = parent.repo.Scope(), &parent.cred
 	}
-	if r.repo, err = s.pool.Get(address, r.cred); err != nil {
-		return nil, err
+	r := s.find(key, lent)
+	if r.err != nil {
+		return nil, r.err
 	}
 	tree, err := r.repo.Tree(ctx, commit)
 	if err != nil {

@@ -88,9 +88,58 @@ func TestASubmoduleIsReadWithACredentialOfThePermittedOnly(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "sourceRepos of project p does not permit it") || strings.Contains(err.Error(), "stolen") || seen["forbidden"] > 0 {
 		t.Errorf("a repository that the project does not permit, with %d requests that sign in: %v", seen["forbidden"], err)
 	}
+	// How they are reached is looked up once, until the settings change.
+	settings.mu.Lock()
+	delete(settings.secrets, "second")
+	settings.mu.Unlock()
+	if got, err := fetch()("second/f"); err != nil || got != "x" {
+		t.Errorf("it is looked up again: %q %v", got, err)
+	}
+	settings.version.Add(1)
+	if got, err := fetch()("second/f"); err == nil {
+		t.Errorf("it is read with a credential that is gone: %q", got)
+	}
 	settings.configs[ConfigParameters] = map[string]string{"reposerver.enable.git.submodule": "false"}
 	if _, err := fetch()("sibling/f"); err == nil {
 		t.Error("submodules are read although they are turned off")
+	}
+}
+
+// TestASubmoduleIsReadWithTheCredentialOfItsOwnParent has two repositories with a login each, and a submodule of both that takes one.
+func TestASubmoduleIsReadWithTheCredentialOfItsOwnParent(t *testing.T) {
+	t.Parallel()
+	server := testenv.Git(t, testenv.GitAuth(func(r *http.Request) bool {
+		user, _, _ := r.BasicAuth()
+		return user == "bob" || user == "ann" && !strings.Contains(r.URL.Path, "lib")
+	}))
+	commit := server.NewRepo("lib").Commit(map[string]string{"f": "x"}, "lib")
+	parent := func(name string) string {
+		repo := server.NewRepo(name)
+		repo.Apply("main", name, testenv.Change{Path: "lib", Mode: "160000", Content: commit},
+			testenv.Change{Path: ".gitmodules", Content: "[submodule \"lib\"]\n\tpath = lib\n\turl = ../lib.git\n"})
+		return repo.URL()
+	}
+	ann, bob := parent("of-ann"), parent("of-bob")
+	client, err := git.New(t.Context(), git.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	sources := NewSources(gitsource.NewPool(client, gitsource.PoolOptions{}), keep(
+		[]string{"ann", v1alpha1.SecretTypeRepository, "url", ann, "username", "ann", "password", "a"},
+		[]string{"bob", v1alpha1.SecretTypeRepository, "url", bob, "username", "bob", "password", "b"},
+	))
+	for _, c := range []struct {
+		parent string
+		ok     bool
+	}{{bob, true}, {ann, false}, {bob, true}} {
+		got, err := sources.Fetch(t.Context(), "p", v1alpha1.ApplicationSource{RepoURL: c.parent, Path: "."}, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if raw, err := got.Tree.ReadFile("lib/f"); (err == nil) != c.ok {
+			t.Errorf("%s: %q %v", c.parent, raw, err)
+		}
 	}
 }
 

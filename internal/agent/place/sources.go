@@ -45,7 +45,11 @@ type Sources struct {
 const maxKnown = 50_000
 
 // reach is a repository as a project names it.
-type reach struct{ project, url string }
+type reach struct {
+	project, url string
+	lender       string // scope of the repository whose credential is used where the settings have none; "" for none
+	open         bool   // it is read as everyone can
+}
 
 type reached struct {
 	repo *gitsource.Repo
@@ -85,7 +89,12 @@ func (s *Sources) reach(project string, src v1alpha1.ApplicationSource) (reached
 	if IsArtifact(src) {
 		return reached{}, rev, errors.New("the source is a chart or an artifact: it has no commits")
 	}
-	key := reach{project, src.RepoURL}
+	r := s.find(reach{project: project, url: src.RepoURL}, nil)
+	return r, rev, r.err
+}
+
+// find finds a repository once, until the settings change. lent is the credential of its lender; nil without one.
+func (s *Sources) find(key reach, lent *git.Credential) reached {
 	version := s.settings.Version() // before the credential is looked up: at worst it is looked up again
 	s.mu.Lock()
 	if s.version != version || s.known == nil {
@@ -94,24 +103,28 @@ func (s *Sources) reach(project string, src v1alpha1.ApplicationSource) (reached
 	r, ok := s.known[key]
 	s.mu.Unlock()
 	if ok {
-		return r, rev, r.err
+		return r
 	}
-	r.cred, r.err = s.settings.Credential(project, src.RepoURL)
-	if r.err == nil {
-		r.extent, r.err = s.settings.extent(project, src.RepoURL)
+	if key.open {
+		r.cred, r.err = s.settings.open(key.url)
+	} else {
+		r.cred, r.extent, r.err = s.settings.reach(key.project, key.url)
+	}
+	if lent != nil && r.err == nil && r.cred.Anonymous() {
+		r.cred = *lent
 	}
 	if r.err == nil {
-		r.repo, r.err = s.pool.Get(src.RepoURL, r.cred)
+		r.repo, r.err = s.pool.Get(key.url, r.cred)
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.version == version {
 		if len(s.known) >= maxKnown { // the caller that looks at repositories may name any address
 			clear(s.known)
 		}
 		s.known[key] = r
 	}
-	s.mu.Unlock()
-	return r, rev, r.err
+	return r
 }
 
 // Fetch implements engine.Sources.
