@@ -121,7 +121,9 @@ func (l *Link) renewals(ctx context.Context, before [sha256.Size]byte) error {
 			l.log.Debug("renewed files of the link are not complete yet", "err", err)
 			continue
 		}
-		if leaf := t.leaf(); leaf != nil && l.now().After(leaf.NotAfter) {
+		leaf := t.leaf()
+		l.status.shows(leaf)
+		if leaf != nil && l.now().After(leaf.NotAfter) {
 			continue
 		}
 		l.log.Info("the certificates of the link were renewed; the agent connects again with them")
@@ -134,7 +136,7 @@ func (s *Status) certified(c *agentapi.Component) {
 	if s.CertificateEnds.IsZero() || c.Message != "" {
 		return
 	}
-	if left := time.Until(s.CertificateEnds); left < s.certificateLasts/5 {
+	if left := s.CertificateEnds.Sub(s.at); left < s.certificateLasts/5 {
 		c.Message = fmt.Sprintf("the agent's certificate for the link expires at %s: renew the file of --client-cert",
 			s.CertificateEnds.UTC().Format(time.RFC3339))
 	}

@@ -301,13 +301,37 @@ func TestRenewedFilesEndASessionOnceTheyFit(t *testing.T) {
 func TestACertificateThatEndsSoonIsInTheHealthOfTheLink(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
-	for ends, want := range map[time.Duration]bool{10 * time.Hour: false, 5 * time.Minute: true} {
-		_, certFile, keyFile := ca.issueUntil(t, "agent", time.Now().Add(ends))
-		l := New(Config{Transport: Transport{CertFile: certFile, KeyFile: keyFile}, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	ends := time.Now().Add(10 * time.Hour).Truncate(time.Second)
+	_, certFile, keyFile := ca.issueUntil(t, "agent", ends)
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = closed.Close()
+	now := time.Now()
+	l := New(Config{
+		Server:    &url.URL{Scheme: "https", Host: closed.Addr().String()},
+		Transport: Transport{CertFile: certFile, KeyFile: keyFile, Proxy: to(nil)},
+		Now:       func() time.Time { return now }, Log: slog.New(slog.DiscardHandler),
+	})
+	id, err := newIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.connect(t.Context(), id, "cluster"); err == nil {
+		t.Fatal("there is no server, and a session")
+	}
+	for _, file := range []string{certFile, keyFile} { // the status reads none
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for left, want := range map[time.Duration]bool{9 * time.Hour: false, 5 * time.Minute: true, -time.Minute: true} {
+		now = ends.Add(-left)
 		s := l.Status()
 		s.State = StateConnected
-		if c := s.Component(); strings.Contains(c.Message, "expires at") != want || c.Status != "Healthy" {
-			t.Errorf("ends in %s: %+v", ends, c)
+		if c := s.Component(); strings.Contains(c.Message, "expires at") != want || c.Status != "Healthy" || !s.CertificateEnds.Equal(ends) {
+			t.Errorf("%s before it ends: %+v, %s", left, c, s.CertificateEnds)
 		}
 	}
 }

@@ -86,6 +86,7 @@ func (l *Link) connect(ctx context.Context, id *identity, cluster string) error 
 	g, ctx := errgroup.WithContext(ctx)
 	s.ctx = ctx
 	files := l.cfg.Transport.print()
+	l.status.shows(l.cfg.Transport.leaf())
 	closed, err := l.enter(ctx, s, id, cluster)
 	if s.conn != nil {
 		defer s.conn.Close()

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -50,6 +51,7 @@ type Status struct {
 	Skew float64 `json:"clockSkewSeconds,omitempty"`
 
 	certificateLasts time.Duration
+	at               time.Time // when this was so
 }
 
 // board is where the state is written.
@@ -97,10 +99,22 @@ func (b *board) skewed(d time.Duration) {
 	b.s.Skew = d.Round(time.Millisecond).Seconds()
 }
 
+// shows notes the certificate of the agent; nil for none.
+func (b *board) shows(leaf *x509.Certificate) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.s.CertificateEnds, b.s.certificateLasts = time.Time{}, 0
+	if leaf != nil {
+		b.s.CertificateEnds, b.s.certificateLasts = leaf.NotAfter, leaf.NotAfter.Sub(leaf.NotBefore)
+	}
+}
+
 func (b *board) get() Status {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.s
+	out := b.s
+	out.at = b.now()
+	return out
 }
 
 // lost says why there is no session.
@@ -131,14 +145,11 @@ func forbidden(err error) bool {
 		errors.Is(err, nats.ErrAccountAuthExpired)
 }
 
-// Status returns how the link is.
+// Status returns how the link is. It reads no file: it is asked for each heartbeat, scrape and page.
 func (l *Link) Status() Status {
 	s := l.status.get()
 	b := l.buffer.backlog()
 	s.Pending, s.Oldest, s.Lost = b.pending, b.oldest.Seconds(), b.lost
-	if leaf := l.cfg.Transport.leaf(); leaf != nil {
-		s.CertificateEnds, s.certificateLasts = leaf.NotAfter, leaf.NotAfter.Sub(leaf.NotBefore)
-	}
 	return s
 }
 
