@@ -193,17 +193,19 @@ func (c *Client) through(ctx context.Context, r Remote, to *url.URL, host, port 
 	if err != nil {
 		return nil, err
 	}
-	if detail := tunnel(ctx, &conn, to, net.JoinHostPort(host, port), ca); detail != "" {
+	far, detail := tunnel(ctx, conn, to, net.JoinHostPort(host, port), ca)
+	if detail != "" {
 		_ = conn.Close()
 		return nil, fail(detail)
 	}
-	return conn, nil
+	return far, nil
 }
 
-// tunnel has an HTTP proxy connect to a host. It returns what went wrong.
-func tunnel(ctx context.Context, conn *net.Conn, to *url.URL, address string, ca []byte) string {
-	stop := context.AfterFunc(ctx, func() { _ = (*conn).SetDeadline(time.Unix(1, 0)) })
+// tunnel has an HTTP proxy connect to a host. It returns the connection to that host, over the one to the proxy, or what went wrong.
+func tunnel(ctx context.Context, conn net.Conn, to *url.URL, address string, ca []byte) (net.Conn, string) {
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
+	far := conn
 	if to.Scheme == "https" {
 		config := &tls.Config{ServerName: to.Hostname(), MinVersion: tls.VersionTLS12}
 		if len(ca) > 0 {
@@ -212,34 +214,34 @@ func tunnel(ctx context.Context, conn *net.Conn, to *url.URL, address string, ca
 			}
 			config.RootCAs.AppendCertsFromPEM(ca)
 		}
-		secure := tls.Client(*conn, config)
+		secure := tls.Client(conn, config)
 		if err := secure.HandshakeContext(ctx); err != nil {
-			return "the certificate of the proxy is not trusted, or it does not speak TLS"
+			return nil, "the certificate of the proxy is not trusted, or it does not speak TLS"
 		}
-		*conn = secure
+		far = secure
 	}
 	head := "CONNECT " + address + " HTTP/1.1\r\nHost: " + address + "\r\n"
 	if to.User != nil {
 		password, _ := to.User.Password()
 		head += "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(to.User.Username()+":"+password)) + "\r\n"
 	}
-	if _, err := io.WriteString(*conn, head+"\r\n"); err != nil {
-		return "the proxy closed the connection"
+	if _, err := io.WriteString(far, head+"\r\n"); err != nil {
+		return nil, "the proxy closed the connection"
 	}
-	in := bufio.NewReader(io.LimitReader(*conn, 64<<10))
+	in := bufio.NewReader(io.LimitReader(far, 64<<10))
 	answer, err := http.ReadResponse(in, &http.Request{Method: http.MethodConnect})
 	if err != nil {
-		return "the proxy does not answer as a proxy does"
+		return nil, "the proxy does not answer as a proxy does"
 	}
 	_ = answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return fmt.Sprintf("the proxy answers with status %d", answer.StatusCode)
+		return nil, fmt.Sprintf("the proxy answers with status %d", answer.StatusCode)
 	}
 	if in.Buffered() > 0 { // an ssh server may speak first, in the same packet
 		begun, _ := in.Peek(in.Buffered())
-		*conn = &begunConn{Conn: *conn, begun: append([]byte{}, begun...)}
+		far = &begunConn{Conn: far, begun: append([]byte{}, begun...)}
 	}
-	return ""
+	return far, ""
 }
 
 // begunConn is a connection of which a part was read already.
