@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -316,15 +317,16 @@ func (c *Client) addresses(ctx context.Context, r Remote, host string) (string, 
 			Hint: "check the address, the network and the proxy", cause: err,
 		}
 	}
-	return preferred(found).String(), nil
+	return byPreference(found)[0].String(), nil
 }
 
-// preferred is an address of IPv4 where there is one, as more networks have it.
-func preferred(found []netip.Addr) netip.Addr {
-	for _, at := range found {
-		if at.Is4() {
-			return at
+// byPreference has addresses of IPv4 first, as more networks have it.
+func byPreference(found []netip.Addr) []netip.Addr {
+	rank := func(at netip.Addr) int {
+		if at.Unmap().Is4() {
+			return 0
 		}
+		return 1
 	}
-	return found[0]
+	return slices.SortedStableFunc(slices.Values(found), func(a, b netip.Addr) int { return rank(a) - rank(b) })
 }

@@ -62,6 +62,9 @@ func (m *Mirror) Try(ctx context.Context, revision string) (Refs, []Step) {
 		return refs, t.finish()
 	}
 	t.forgive()
+	if m.remote.scheme == "ssh" {
+		t.add(Step{Layer: LayerHostKey, Detail: t.hostKey()})
+	}
 	t.add(Step{Layer: LayerAuthentication, Detail: t.login(), Took: took})
 	branches := 0
 	for name := range refs.IDs {
@@ -285,7 +288,7 @@ func (t *trial) connect(ctx context.Context, host, port string, proxy bool) net.
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
 	var conn net.Conn
-	for _, at := range append([]netip.Addr{preferred(found)}, found...) {
+	for _, at := range byPreference(found) {
 		if conn, err = (&net.Dialer{}).DialContext(ctx, "tcp", netip.AddrPortFrom(at, portOf(port)).String()); err == nil {
 			break
 		}

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,7 +98,8 @@ func TestATryFindsTheLayerThatFails(t *testing.T) {
 		failed, hint        string
 	}{
 		{"all is well", repo.URL(), "main", good, "name connection TLS authentication repository revision", "", ""},
-		{"over SSH", sshURL, "", ssh, "name connection authentication repository revision", "", ""},
+		{"over SSH", sshURL, "", ssh, "name connection host key authentication repository revision", "", ""},
+		{"over SSH, unchecked", sshURL, "", git.Credential{SSHKey: open.SSHKey(), Insecure: true}, "name connection host key authentication repository revision", "", ""},
 		{"a name that is not known", "https://nothing.slipway.invalid/r.git", "", good, "", "name", "name server"},
 		{"an address that is refused", "https://169.254.169.254/r.git", "", good, "", "name", "metadata"},
 		{"a closed port", "http://" + closed.Addr().String() + "/r.git", "", git.Credential{}, "name", "connection", "check address and port"},
@@ -119,6 +121,9 @@ func TestATryFindsTheLayerThatFails(t *testing.T) {
 	} {
 		_, steps := mirror(t, client(t, func(o *git.Options) { o.Hosts = hosts }), c.url, c.cred).Try(t.Context(), c.revision)
 		ok, failed, err := outcome(steps)
+		if skipped := slices.ContainsFunc(steps, func(s git.Step) bool { return !s.Tried }); skipped && c.failed == "" {
+			t.Errorf("%s: nothing fails, and a layer is skipped: %v", c.name, steps)
+		}
 		if strings.Join(ok, " ") != c.ok || failed != c.failed {
 			t.Errorf("%s: %q work, and %q fails: %v", c.name, ok, failed, err)
 		}
