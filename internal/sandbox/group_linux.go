@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -21,14 +22,16 @@ func killGroup(pid int) error {
 	return nil
 }
 
-// awaitEnd waits until a child has ended, and leaves it to be waited for.
-func awaitEnd(pid int) {
-	for {
-		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if !errors.Is(err, syscall.EINTR) {
-			return
-		}
+// waitGroup waits until a program has ended, and ends what it left in its group. The program is waited for last: until then its number,
+// and that of the group, is no other's.
+func waitGroup(cmd *exec.Cmd) error {
+	group := cmd.Process.Pid
+	for errors.Is(unix.Waitid(unix.P_PID, group, nil, unix.WEXITED|unix.WNOWAIT, nil), syscall.EINTR) {
 	}
+	_ = killGroup(group)
+	err := cmd.Wait()
+	reap(group)
+	return err
 }
 
 // signalOf is the name of the signal that ended a process; "" for none.

@@ -5,6 +5,7 @@ package sandbox
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"syscall"
 )
 
@@ -20,9 +21,8 @@ func killGroup(pid int) error {
 	return nil
 }
 
-func awaitEnd(int) {}
-
-func reap(int) {}
+// waitGroup waits until a program has ended. Nothing is killed before that, and after it nothing is known of what it left.
+func waitGroup(cmd *exec.Cmd) error { return cmd.Wait() }
 
 func signalOf(*os.ProcessState) string { return "" }
 

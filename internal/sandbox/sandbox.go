@@ -97,14 +97,10 @@ func (p Program) Run(ctx context.Context) ([]byte, error) {
 	}
 	if err := said(); err != nil {
 		_ = killGroup(cmd.Process.Pid)
-		_ = cmd.Wait()
-		reap(cmd.Process.Pid)
+		_ = waitGroup(cmd)
 		return nil, err
 	}
-	awaitEnd(cmd.Process.Pid) // without reaping it: until then its number, and that of the group, is no other's
-	_ = killGroup(cmd.Process.Pid)
-	err := cmd.Wait()
-	reap(cmd.Process.Pid)
+	err := waitGroup(cmd)
 	switch {
 	case out.full:
 		return nil, fmt.Errorf("%w: more than %d bytes", ErrOutput, p.Output)
