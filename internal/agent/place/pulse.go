@@ -164,19 +164,20 @@ type Condition struct {
 	Objects int // of Applications
 }
 
-// condition says how the last requests went.
-func (p *pulse) condition() Condition {
+// condition says how the last requests went. Where the cluster is Unreachable, it also returns the error that Why is the text of.
+func (p *pulse) condition() (c Condition, trouble error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := Condition{Version: p.version, Latency: p.latency()}
+	c = Condition{Version: p.version, Latency: p.latency()}
 	switch {
 	case p.good.IsZero() && p.bad.IsZero():
 	case p.bad.After(p.good):
-		c.Reach, c.At, c.Why = Unreachable, p.bad, troubleText(p.trouble)
+		trouble = p.trouble
+		c.Reach, c.At, c.Why = Unreachable, p.bad, troubleText(trouble)
 	default:
 		c.Reach, c.At = Reachable, p.good
 	}
-	return c
+	return c, trouble
 }
 
 // latency is the median of the last answers; 0 without one. Callers hold the lock.
@@ -219,9 +220,9 @@ func (c *Clusters) Condition(secret string) Condition {
 	if d == nil {
 		return c.unopened(entry)
 	}
-	out := d.pulse.condition()
+	out, trouble := d.pulse.condition()
 	if out.Reach == Unreachable {
-		if entry.owner != "" && !errors.Is(d.pulse.reason(), errUnauthorized) {
+		if entry.owner != "" && !errors.Is(trouble, errUnauthorized) {
 			// A user who may edit the clusters of one project only learns nothing about what is at an address.
 			out.Why = "nothing that can be used answers: check the fields server and config, network and proxy"
 		}
@@ -233,13 +234,6 @@ func (c *Clusters) Condition(secret string) Condition {
 	}
 	out.Kinds, out.Objects = kinds, d.Target.Live.Stats().Tracked
 	return out
-}
-
-// reason is why the last request had no usable answer.
-func (p *pulse) reason() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.trouble
 }
 
 // named begins a message about a cluster.

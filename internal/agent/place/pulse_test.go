@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,14 +33,14 @@ func TestAPulseIsWhatTheLastRequestsSaid(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var p pulse
-		if c := p.condition(); c != (Condition{}) {
+		if c, _ := p.condition(); c != (Condition{}) {
 			t.Errorf("known without a request: %+v", c)
 		}
 		for _, after := range []time.Duration{40, 20, 30} {
 			asks(t, &p, "/api/v1/namespaces/a/configmaps", 200, nil, after*time.Millisecond)
 		}
 		asks(t, &p, "/api/v1/namespaces/a/configmaps?watch=true", 200, nil, time.Second)
-		if c := p.condition(); c.Reach != Reachable || c.Latency != 30*time.Millisecond || !c.At.Equal(time.Now()) || c.Why != "" {
+		if c, _ := p.condition(); c.Reach != Reachable || c.Latency != 30*time.Millisecond || !c.At.Equal(time.Now()) || c.Why != "" {
 			t.Errorf("%+v", c)
 		}
 		<-time.After(time.Second)
@@ -54,15 +55,43 @@ func TestAPulseIsWhatTheLastRequestsSaid(t *testing.T) {
 			{0, &silenced{context.DeadlineExceeded}, "no answer in time"},
 		} {
 			asks(t, &p, "/version", test.status, test.err, time.Millisecond)
-			if c := p.condition(); c.Reach != Unreachable || !strings.Contains(c.Why, test.want) || strings.Contains(c.Why, "secret words") {
+			if c, _ := p.condition(); c.Reach != Unreachable || !strings.Contains(c.Why, test.want) || strings.Contains(c.Why, "secret words") {
 				t.Errorf("after %d %v: %+v", test.status, test.err, c)
 			}
 		}
 		asks(t, &p, "/version", 404, nil, time.Millisecond)
-		if c := p.condition(); c.Reach != Reachable {
+		if c, _ := p.condition(); c.Reach != Reachable {
 			t.Errorf("an answer is an answer: %+v", c)
 		}
 	})
+}
+
+func TestAConditionIsOfOneRequest(t *testing.T) {
+	t.Parallel()
+	var p pulse
+	var all sync.WaitGroup
+	done := make(chan struct{})
+	for _, status := range []int{401, 503} {
+		all.Go(func() {
+			req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/version", nil)
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					p.note(req, &http.Response{StatusCode: status}, nil, time.Now(), time.Now())
+				}
+			}
+		})
+	}
+	for range 10_000 {
+		if c, trouble := p.condition(); c.Reach == Unreachable && c.Why != troubleText(trouble) {
+			t.Errorf("%q is said of %v", c.Why, trouble)
+			break
+		}
+	}
+	close(done)
+	all.Wait()
 }
 
 func TestARequestThatItsCallerGaveUpSaysNothingUntilItIsLate(t *testing.T) {
@@ -73,11 +102,11 @@ func TestARequestThatItsCallerGaveUpSaysNothingUntilItIsLate(t *testing.T) {
 		req := httptest.NewRequestWithContext(ctx, http.MethodGet, "/version", nil)
 		cancel()
 		p.note(req, nil, context.Canceled, time.Now().Add(-time.Second), time.Now())
-		if c := p.condition(); c.Reach != ReachUnknown {
+		if c, _ := p.condition(); c.Reach != ReachUnknown {
 			t.Errorf("%+v", c)
 		}
 		p.note(req, nil, context.Canceled, time.Now().Add(-pulseLimit), time.Now())
-		if c := p.condition(); c.Reach != Unreachable {
+		if c, _ := p.condition(); c.Reach != Unreachable {
 			t.Errorf("%+v", c)
 		}
 	})
@@ -101,8 +130,8 @@ func TestAClusterIsAskedOnlyWhileNothingElseIsHeardOfIt(t *testing.T) {
 		<-time.After(10 * time.Minute)
 		synctest.Wait()
 		quiet := asked
-		if quiet < 10 || quiet > 22 || p.condition().Version != "v1.36.1" {
-			t.Errorf("asked %d times in 10 minutes, version %q", quiet, p.condition().Version)
+		if c, _ := p.condition(); quiet < 10 || quiet > 22 || c.Version != "v1.36.1" {
+			t.Errorf("asked %d times in 10 minutes, version %q", quiet, c.Version)
 		}
 		for range 120 {
 			asks(t, &p, "/api/v1/namespaces/a/configmaps", 200, nil, 5*time.Second)
