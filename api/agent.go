@@ -80,9 +80,14 @@ type AgentStatus struct {
 	Engine string `json:"engine,omitempty" enum:"slipway,argocd" doc:"Engine that the agent reports"`
 	// Unsupported are the commands that cannot be carried out with that; the server refuses them.
 	Unsupported []AgentLack `json:"unsupported,omitempty" doc:"Commands that the engine does not support; the server refuses them"`
-	ClusterUID  string      `json:"clusterUID,omitempty" doc:"Identity of its cluster: the UID of the namespace kube-system"`
-	Namespace   string      `json:"namespace,omitempty" doc:"Namespace that it runs in"`
-	Epoch       int64       `json:"epoch,omitempty" doc:"Number of accepted connections"`
+	// Image is what it runs, with the digest; empty where it does not know.
+	Image string `json:"image,omitempty" doc:"Image that it runs, with its digest" example:"registry.example.org/slipway-agent@sha256:…"`
+	// Upgrades says that it can upgrade itself by a command, NoUpgrade why not.
+	Upgrades   bool   `json:"upgrades,omitempty" doc:"It can upgrade itself on command"`
+	NoUpgrade  string `json:"noUpgrade,omitempty" doc:"Reason why it cannot upgrade itself on command, and what to do instead"`
+	ClusterUID string `json:"clusterUID,omitempty" doc:"Identity of its cluster: the UID of the namespace kube-system"`
+	Namespace  string `json:"namespace,omitempty" doc:"Namespace that it runs in"`
+	Epoch      int64  `json:"epoch,omitempty" doc:"Number of accepted connections"`
 	// Pending changes are known to the agent and not yet to the server.
 	Pending    int              `json:"pending,omitempty" doc:"Changes that the server has not acknowledged"`
 	LagSeconds float64          `json:"lagSeconds,omitempty" doc:"Age of the oldest of them"`
@@ -142,7 +147,9 @@ type InstallOptions struct {
 	SkipCRDs       bool   `json:"skipCRDs,omitempty" doc:"Omit the custom resource definitions, if they are already installed"`
 	// ClientCertSecret is a Secret of type kubernetes.io/tls; CAConfigMap holds under ca.crt what CA would.
 	ClientCertSecret string `json:"clientCertSecret,omitempty" maxLength:"253" doc:"Secret of type kubernetes.io/tls with the certificate that the agent presents to the server; renewed files take effect without a restart" example:"slipway-agent-client"`
-	CAConfigMap      string `json:"caConfigMap,omitempty" maxLength:"253" doc:"Existing ConfigMap with the certificate authorities of the server under ca.crt, instead of ca" example:"company-ca"`
+	// ReleaseKeys let the agent upgrade itself to images of releases that they signed.
+	ReleaseKeys string `json:"releaseKeys,omitempty" maxLength:"20000" doc:"Public keys in PEM that releases of the agent are signed with; default: those of the server. With them the agent may change the image of its own Deployment"`
+	CAConfigMap string `json:"caConfigMap,omitempty" maxLength:"253" doc:"Existing ConfigMap with the certificate authorities of the server under ca.crt, instead of ca" example:"company-ca"`
 }
 
 // Mapping says which project of the control plane an Argo CD project of an agent belongs to. What is in none belongs

@@ -71,6 +71,8 @@ const (
 
 	// KindRotate asks the agent for a new key. It has no body.
 	KindRotate Kind = "agent.rotate"
+	// KindUpgrade has the agent run another image. The Body is an Upgrade.
+	KindUpgrade Kind = "agent.upgrade"
 )
 
 // Nature is how a kind of command is carried out.
@@ -106,7 +108,7 @@ func (k Kind) Nature() Nature {
 	case KindSync, KindRefresh, KindTerminate, KindRollback, KindUnpin, KindConfirm, KindRestore, KindRevert, KindAllow, KindAppDelete,
 		KindObjectApply, KindObjectPatch, KindObjectDelete,
 		KindResourcePatch, KindResourceDelete, KindResourceAction,
-		KindSettingsApply, KindSettingsDelete, KindRotate:
+		KindSettingsApply, KindSettingsDelete, KindRotate, KindUpgrade:
 		return Changes
 	case KindDiff, KindTree, KindManifests, KindPreview, KindPlan, KindOperation, KindRevisions, KindFindings, KindTips, KindLinks,
 		KindRepositoryRefs, KindRepositoryPaths,

@@ -31,6 +31,11 @@ type Versions struct {
 	Git        string `json:"git,omitempty"`
 	// Engine is what works on the Applications; EngineSlipway where it is empty.
 	Engine Engine `json:"engine,omitempty"`
+	// Image is what the agent runs, with its digest: "registry.example.org/slipway-agent@sha256:…". Empty where it does not know.
+	Image string `json:"image,omitempty"`
+	// Upgrades says that the agent can carry out KindUpgrade, and NoUpgrade why not.
+	Upgrades  bool   `json:"upgrades,omitempty"`
+	NoUpgrade string `json:"noUpgrade,omitempty"`
 }
 
 // Welcome is the answer to a Hello.

@@ -96,8 +96,8 @@ type Config struct {
 	HelmVersion  string          // render.HelmV3, render.HelmV4, or "auto", also "", for that of the Argo CD in Namespace
 	Shadow       bool            // compute and report everything, write nothing
 	ShadowReport string          // file for what would be done, with Shadow; "" for none
-
-	Link *LinkConfig // the server that gets reports and may send requests; nil for none
+	Upgrade      UpgradeConfig   // of the agent itself, by its server
+	Link         *LinkConfig     // the server that gets reports and may send requests; nil for none
 
 	Budget plan.Budget   // what one sync may delete without a person's word
 	Tracer *trace.Tracer // nil: no spans are made

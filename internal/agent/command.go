@@ -69,6 +69,7 @@ The cluster that holds the Applications is found by --kubeconfig, then KUBECONFI
 	fs := cmd.Flags()
 	fs.BoolVar(&f.standalone, "standalone", false, "work without a server, from the custom resources alone")
 	f.link.add(fs)
+	f.cfg.Upgrade.add(fs)
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "`file` with the connection to the cluster (default $KUBECONFIG, then the pod's own)")
 	fs.StringVar(&f.cfg.Namespace, "namespace", "argocd", "namespace of the Applications, their settings and the lease")
 	fs.StringVar(&f.cfg.Installation, "installation-id", "",
@@ -130,6 +131,7 @@ The cluster that holds the Applications is found by --kubeconfig, then KUBECONFI
 		"write nothing to any cluster, and report the changes that would be made: on GET /shadow of --health-listen, in metrics, in the log")
 	fs.StringVar(&f.cfg.ShadowReport, "shadow-report", "", "`file` with the content of GET /shadow; with --shadow")
 	fs.BoolVar(&f.verbose, "verbose", false, "log every comparison")
+	cmd.AddCommand(guardCommand())
 	return cmd
 }
 
@@ -142,6 +144,9 @@ const (
 func (f *flags) run(ctx context.Context) error {
 	var err error
 	if f.cfg.Link, err = f.link.config(f.standalone); err != nil {
+		return err
+	}
+	if err := f.cfg.Upgrade.check(); err != nil {
 		return err
 	}
 	if f.cfg.ShadowReport != "" && !f.cfg.Shadow {

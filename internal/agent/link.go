@@ -82,13 +82,19 @@ func (a *Agent) addLink() error {
 	})
 	a.linked.Speak(a.shards == nil)
 	executors, streamers := a.executors()
+	upgrader, err := a.cfg.upgrader()
+	if err != nil {
+		return err
+	}
+	executors[agentapi.KindUpgrade] = upgradeExecutor(upgrader)
 	var records link.Records
 	if a.ledger != nil {
 		records = a.ledger.Book
 	}
 	a.link = link.New(link.Config{
 		Server: a.cfg.Link.Server, Transport: a.cfg.Link.Transport, Token: a.cfg.Link.Token, Core: core, Namespace: a.cfg.Namespace,
-		Instance: a.cfg.Identity + "_" + uuid.NewString()[:8], Source: a.linked, Records: records, Versions: a.linked.Versions,
+		Instance: a.cfg.Identity + "_" + uuid.NewString()[:8], Source: a.linked, Records: records,
+		Versions: func() agentapi.Versions { return upgrader.Told(a.linked.Versions()) }, Welcomed: upgrader.Confirm,
 		Components: a.linked.Components,
 		Policy:     func() map[string]string { return a.settings.Config(link.ConfigPolicy) }, Manages: a.linked.Manages, Redact: a.linked.Redact,
 		RedactText: a.linked.RedactText,

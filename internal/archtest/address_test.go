@@ -26,6 +26,8 @@ func readsUsers() map[string]string {
 		"internal/engine/render/need/need.go:Alias":           "the name of a Helm repository is behind the sign, and no user",
 		"internal/agent/beside/helm.go:taggedVersion":         "an image has a digest behind the sign, and no user",
 		"internal/address/registry.go:ParseRegistry":          "the digest of an artifact",
+		"internal/agent/upgrade/upgrade.go:digestOf":          "the digest of an image",
+		"internal/agent/upgrade/upgrade.go:repositoryOf":      "the digest of an image",
 		"internal/server/notify/guard.go:secretParts":         "the parts of a secret that redact looks for",
 	}
 }

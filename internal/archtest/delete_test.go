@@ -13,6 +13,7 @@ import (
 func ownDeletions() map[string]string {
 	return map[string]string{
 		"internal/agent/shard/shard.go end":               "the lease of this replica",
+		"internal/agent/upgrade/guard.go guard":           "the Job of the agent's last upgrade",
 		"internal/agent/shard/member.go look":             "leases of replicas that are gone",
 		"internal/agent/verb/app.go removeApplication":    "an Application: the guard judges what goes with it",
 		"internal/agent/verb/object.go objectDelete":      "an AppProject or ApplicationSet: the guard judges what goes with its Applications",

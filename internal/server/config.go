@@ -74,6 +74,8 @@ type Config struct {
 	// AgentImage is that of the agent, in install manifests.
 	AgentImage string
 	Version    string
+	// ReleaseKeys is a file with public keys that releases of the agent are signed with; "" for none.
+	ReleaseKeys string
 
 	// Tracer makes spans; nil for none. TrustTraces lets callers of the API decide which of their traces are kept.
 	Tracer      *trace.Tracer

@@ -32,6 +32,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/page"
 	"github.com/slipway-gitops/slipway/internal/server/store"
 	"github.com/slipway-gitops/slipway/internal/server/store/db"
+	"github.com/slipway-gitops/slipway/internal/server/wave"
 	"github.com/slipway-gitops/slipway/web"
 )
 
@@ -51,6 +52,7 @@ type Server struct {
 	notifier *notify.Notifier
 	sender   *notify.Sender
 	jobs     *job.Runner
+	upgrades *wave.Runner
 	host     *hosting.Host // nil where no agents are hosted
 	events   changes
 	member   *member
@@ -170,7 +172,11 @@ func (s *Server) link(ctx context.Context, key ed25519.PrivateKey) error {
 }
 
 func (s *Server) serve(secure *tls.Config, key ed25519.PrivateKey) error {
-	s.jobs = s.newRunner()
+	s.jobs, s.upgrades = s.newRunner(), s.newUpgrader()
+	releaseKeys, trusted, err := s.cfg.releaseKeys()
+	if err != nil {
+		return err
+	}
 	if err := s.newHost(); err != nil {
 		return err
 	}
@@ -205,6 +211,7 @@ func (s *Server) serve(secure *tls.Config, key ed25519.PrivateKey) error {
 		Fleet: &fleet{s.store, s.cfg.Now}, Views: s.store, Jobs: &jobs{s.store, s.jobs}, Ledger: s.store,
 		Tokens: &tokens{s.store, s.authn.MakeToken}, Providers: s.authn, Agents: people, Hosting: s.permits(), Demo: s.cfg.Demo,
 		Items: s.store, Commands: &commander{s.store, s.gateway, s.cfg.Now}, Version: s.cfg.Version, Image: s.cfg.AgentImage, AgentCA: ca,
+		Upgrades: &upgrades{s.store, s.upgrades, trusted}, AgentVersions: s.store, ReleaseKeys: releaseKeys,
 	}))
 	if err != nil {
 		return err
@@ -267,6 +274,7 @@ func (s *Server) Run(ctx context.Context) error {
 	group.Go(func() error { s.linking.run(ctx); return nil })
 	group.Go(func() error { s.notifier.Run(ctx); return nil })
 	group.Go(func() error { s.jobs.Run(ctx); return nil })
+	group.Go(func() error { s.upgrades.Run(ctx); return nil })
 	group.Go(func() error { s.warmUp(ctx); return nil })
 	group.Go(func() error { s.hostAgents(ctx); return nil })
 	group.Go(func() error { s.once(ctx, "tidy", tidyEvery, s.tidyOnce); return nil })

@@ -79,6 +79,8 @@ Every flag can be given in the environment too: --public-url as SLIPWAY_PUBLIC_U
 	fs.StringSliceVar(&f.cfg.AllowedOrigins, "allowed-origins", nil,
 		"`origins` whose pages may call the API with a token (CORS); none by default")
 	fs.StringVar(&f.cfg.AgentImage, "agent-image", "", "`image` of the agent in install manifests, without a tag")
+	fs.StringVar(&f.cfg.ReleaseKeys, "release-keys", "",
+		"`file` with public keys (PEM) that releases of the agent are signed with; install manifests bring them to the agents")
 	f.hostedFlags(fs)
 	fs.BoolVar(&f.cfg.Demo, "demo", false, "let the pages offer a tour of the demo that `slipway up` makes")
 	fs.StringVar(&f.cfg.NotifySecrets, "notify-secrets", "",

@@ -110,6 +110,7 @@ var ids = map[string]string{
 	"roles": "org.acme.deployer", "resource-groups": "org.acme.shop-apps", "bindings": "org.acme.developers", "agents": "account.prod",
 	"services": "org.acme.checkout", "environments": "org.acme.production", "tokens": "nosuchtoken", "commands": "nosuchcommand", "jobs": "nosuchjob", "ledger": ledgerEntry, "audit": "1",
 	"notification-channels": "org.acme.ops", "notification-rules": "org.acme.failures", "notification-deliveries": "SOMEDELIVERY",
+	"agent-upgrades": "someupgrade",
 }
 
 // Target is a path of a route with something that is there.

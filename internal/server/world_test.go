@@ -95,6 +95,7 @@ func newWorld(t *testing.T) *world {
 	}
 	w.report()
 	w.notify()
+	w.upgrade()
 	return w
 }
 
@@ -242,4 +243,18 @@ func (w *world) notify() {
 		w.t.Fatalf("%d notifications, %v", len(page.Items), err)
 	}
 	w.delivery = page.Items[0].ID
+}
+
+// upgrade makes a release, and an upgrade of the agent that nothing runs.
+func (w *world) upgrade() {
+	w.t.Helper()
+	release := api.AgentRelease{Version: "1.4.0", Digest: "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}
+	if err := w.server.store.AddRelease(w.t.Context(), release); err != nil {
+		w.t.Fatal(err)
+	}
+	u := api.Upgrade{ID: "someupgrade", By: api.Principal{Type: api.PrincipalUser, ID: "admin"}, Request: api.UpgradeRequest{Scope: api.ScopeAccount}}
+	targets := []api.UpgradeTarget{{Place: 1, Agent: "account.prod", State: api.UpgradeTargetWaiting, Version: "1.4.0", Digest: release.Digest}}
+	if err := w.server.store.AddUpgrade(w.t.Context(), u, "", targets); err != nil {
+		w.t.Fatal(err)
+	}
 }

@@ -82,6 +82,7 @@ const tree = root.addChildren([
     page("/keys", () => import("./features/delivery/keys")),
     page("/agents", () => import("./features/agents/agents")),
     page("/agents/connect", () => import("./features/agents/connect")),
+    page("/agents/upgrades", () => import("./features/agents/upgrades")),
     page("/agents/$agent", () => import("./features/agents/agent")),
     page("/services", () => import("./features/services/services")),
     page("/services/$service", () => import("./features/services/service")),

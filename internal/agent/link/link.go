@@ -48,6 +48,8 @@ type Config struct {
 	Source    Source                   // what is reported
 	Records   Records                  // what operations were; nil: nothing is recorded
 	Versions  func() agentapi.Versions // of the agent and what it works on
+	// Welcomed is called beside each session, once it has begun; nil: nothing is.
+	Welcomed func(context.Context)
 	// Components says how the parts of the agent are; it must not block.
 	Components func() []agentapi.Component
 	// Policy is the data of the ConfigMap slipway-agent-policy, nil when there is none.
@@ -115,6 +117,9 @@ func New(cfg Config) *Link {
 	}
 	if cfg.Trace == nil {
 		cfg.Trace = func(agentapi.Key) string { return "" }
+	}
+	if cfg.Welcomed == nil {
+		cfg.Welcomed = func(context.Context) {}
 	}
 	if cfg.Redact == nil {
 		cfg.Redact = func(b []byte) []byte { return b }

@@ -116,7 +116,16 @@ func (l *Link) connect(ctx context.Context, id *identity, cluster string) error 
 	g.Go(func() error { return s.results(ctx) })
 	g.Go(func() error { return s.records(ctx) })
 	g.Go(func() error { s.pulse(ctx); return nil })
+	g.Go(func() error { l.cfg.Welcomed(ctx); s.refresh(); return nil })
 	return g.Wait()
+}
+
+// refresh asks for a heartbeat: what it says of the agent may be another thing now.
+func (s *session) refresh() {
+	select {
+	case s.nudge <- struct{}{}:
+	default: // one is due
+	}
 }
 
 // enter connects, says Hello and makes the key that the server took the present one. No rotation comes in between: the key

@@ -30,6 +30,7 @@ type installOptions struct {
 	api.InstallOptions
 	id        string
 	caFile    string
+	keysFile  string
 	helm      bool
 	tokenFile string
 	dryRun    bool
@@ -48,6 +49,8 @@ func (o *installOptions) addFlags(flags *pflag.FlagSet) {
 			"login, or the server's own)")
 	flags.StringVar(&o.ExistingSecret, "existing-secret",
 		"", "`name` of the Secret that holds the registration token (default "+tokenSecret+")")
+	flags.StringVar(&o.keysFile, "release-keys", "",
+		"PEM `file` with public keys that releases of the agent are signed with (default those of the server)")
 	flags.StringVar(&o.ClientCertSecret, "client-cert-secret", "",
 		"`name` of a Secret of type kubernetes.io/tls with the certificate that the agent presents to a server that asks for one")
 	flags.StringVar(&o.CAConfigMap, "ca-config-map", "",
@@ -64,6 +67,13 @@ func (o *installOptions) fetch(ctx context.Context) (*connect.Server, []byte, er
 			return nil, nil, fmt.Errorf("read CA: %w", err)
 		}
 		o.CA = string(ca)
+	}
+	if o.keysFile != "" {
+		keys, err := os.ReadFile(o.keysFile)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read release keys: %w", err)
+		}
+		o.ReleaseKeys = string(keys)
 	}
 	s, err := o.MustServer()
 	if err != nil {

@@ -154,7 +154,7 @@ func words(f *api.FleetFilter) string {
 		}
 	}
 	add("search", f.Search)
-	add("selector", labelText(f.Labels))
+	add("selector", noun.Labels(f.Labels))
 	add("scope", string(f.Scope))
 	add("agent", f.Agent)
 	add("cluster", f.Cluster)

@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -198,17 +197,6 @@ func shortVersion(text string) string {
 		return text[:8]
 	}
 	return text
-}
-
-func labelText(labels map[string]string) string {
-	out := make([]string, 0, len(labels))
-	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		if value := labels[key]; value != "" {
-			key += "=" + value
-		}
-		out = append(out, key)
-	}
-	return strings.Join(out, ",")
 }
 
 func ids[T any](all []T, id func(*T) string) []string {

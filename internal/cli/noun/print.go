@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -226,4 +227,16 @@ func ReadLabels(list []string) (map[string]string, error) {
 		out[key] = value
 	}
 	return out, nil
+}
+
+// Labels are labels as a selector writes them.
+func Labels(labels map[string]string) string {
+	out := make([]string, 0, len(labels))
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		if value := labels[key]; value != "" {
+			key += "=" + value
+		}
+		out = append(out, key)
+	}
+	return strings.Join(out, ",")
 }

@@ -47,6 +47,11 @@ type Config struct {
 	Image string
 	// AgentCA is PEM: what agents need to trust the server; "" where the system's certificates do.
 	AgentCA string
+	// ReleaseKeys is PEM: keys that agents trust for releases, in install manifests; "" for none.
+	ReleaseKeys string
+
+	Upgrades      fleet.Upgrades
+	AgentVersions fleet.AgentVersions
 }
 
 // Handler answers HTTP.

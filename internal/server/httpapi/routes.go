@@ -31,8 +31,9 @@ func table(cfg Config) []core.Route {
 	commands := &fleet.CommandRoutes{Clusters: clusters, Find: find}
 	agents := &fleet.AgentRoutes{
 		AgentList: cfg.AgentList, Projects: cfg.Projects, Agents: cfg.Agents, Hosting: cfg.Hosting, Orders: commands,
-		PublicURL: cfg.PublicURL, Image: cfg.Image, Version: cfg.Version, AgentCA: cfg.AgentCA,
+		PublicURL: cfg.PublicURL, Image: cfg.Image, Version: cfg.Version, AgentCA: cfg.AgentCA, ReleaseKeys: cfg.ReleaseKeys,
 	}
+	upgrades := &fleet.UpgradeRoutes{AgentList: cfg.AgentList, Upgrades: cfg.Upgrades, Versions: cfg.AgentVersions}
 	settings := &fleet.SettingRoutes{Clusters: clusters, AgentList: cfg.AgentList}
 	applications := &application.Routes{Clusters: clusters, AgentList: cfg.AgentList, Deployments: cfg.Ledger}
 	badges := &application.BadgeRoutes{Clusters: clusters, Keeper: cfg.Keeper}
@@ -58,7 +59,7 @@ func table(cfg Config) []core.Route {
 		tokens.Routes(),
 		rights.Routes(),
 		access.Routes(),
-		agents.Routes(),
+		agents.Routes(), upgrades.Routes(),
 		applications.Routes(),
 		badges.Routes(),
 		services.Routes(),

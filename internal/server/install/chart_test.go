@@ -31,6 +31,8 @@ func TestTheChartWithItsValuesMakesWhatTheManifestHas(t *testing.T) {
 			Registry: "registry.example.org/mirror", PullSecret: "pull", Proxy: "http://proxy.example.org:3128", NoProxy: "10.0.0.0/8",
 			CA: certificate, ExistingSecret: "mine", SkipCRDs: true,
 		}},
+		{"that upgrades itself", "", api.InstallOptions{ReleaseKeys: releaseKey, Namespaced: true, Namespace: "team"}},
+		{"that upgrades itself, beside Argo CD", api.EngineArgoCD, api.InstallOptions{ReleaseKeys: releaseKey, ClientCertSecret: "agent-client"}},
 		{"with a certificate of its own", "", api.InstallOptions{ClientCertSecret: "agent-client", CAConfigMap: "company-ca"}},
 		{"with a certificate, beside Argo CD", api.EngineArgoCD, api.InstallOptions{ClientCertSecret: "agent-client"}},
 	} {

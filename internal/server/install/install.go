@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/statement"
 )
 
 const (
@@ -32,6 +33,10 @@ const (
 	caDir      = "/etc/slipway/ca"
 	clientDir  = "/etc/slipway/client"
 	groupReads = 0o440 // the agent runs as a member of the group that files of Secrets belong to
+
+	releases   = "slipway-agent-releases"
+	releaseKey = "keys.pem"
+	releaseDir = "/etc/slipway/releases"
 )
 
 // Options is what the manifest depends on.
@@ -98,6 +103,11 @@ func (o *Options) check() error {
 	}
 	if err := o.checkNamespaces(); err != nil {
 		return err
+	}
+	if o.ReleaseKeys != "" {
+		if _, err := statement.ParseKeys([]byte(o.ReleaseKeys)); err != nil {
+			return fmt.Errorf("releaseKeys: %w", err)
+		}
 	}
 	return checkCA(o.CA)
 }
@@ -170,6 +180,10 @@ func (o *Options) objects() []object {
 	if o.CA != "" {
 		all = append(all, o.named("v1", "ConfigMap", configMap, object{"data": object{caKey: strings.TrimSpace(o.CA) + "\n"}}))
 	}
+	if o.ReleaseKeys != "" {
+		all = append(all, o.named("v1", "ConfigMap", releases, object{"data": object{releaseKey: strings.TrimSpace(o.ReleaseKeys) + "\n"}}))
+		all = append(all, o.upgrades()...)
+	}
 	return append(all, o.deployment(), o.service())
 }
 
@@ -224,6 +238,9 @@ func (o *Options) args() []any {
 	}
 	if o.CA != "" || o.CAConfigMap != "" {
 		args = append(args, "--server-ca="+caDir+"/"+caKey)
+	}
+	if o.ReleaseKeys != "" {
+		args = append(args, "--release-keys="+releaseDir+"/"+releaseKey)
 	}
 	if o.ClientCertSecret != "" {
 		args = append(args, "--client-cert="+clientDir+"/tls.crt", "--client-key="+clientDir+"/tls.key")
@@ -308,6 +325,10 @@ func (o *Options) volumes() (mounts, volumes []any) {
 		volumes = append(volumes, object{"name": "ca", "configMap": object{"name": cmp.Or(o.CAConfigMap, configMap)}})
 		mount("ca", caDir)
 	}
+	if o.ReleaseKeys != "" {
+		volumes = append(volumes, object{"name": "releases", "configMap": object{"name": releases}})
+		mount("releases", releaseDir)
+	}
 	if o.ClientCertSecret != "" {
 		volumes = append(volumes, object{"name": "client", "secret": object{"secretName": o.ClientCertSecret, "defaultMode": groupReads}})
 		mount("client", clientDir)
@@ -356,6 +377,9 @@ func Values(o Options) ([]byte, error) {
 	}
 	if o.CAConfigMap != "" {
 		values["caConfigMap"] = o.CAConfigMap
+	}
+	if o.ReleaseKeys != "" {
+		values["releaseKeys"] = strings.TrimSpace(o.ReleaseKeys) + "\n"
 	}
 	if o.ClientCertSecret != "" {
 		values["clientCertSecret"] = o.ClientCertSecret

@@ -21,6 +21,8 @@ import (
 
 const certificate = "-----BEGIN CERTIFICATE-----\nTUlJ\n-----END CERTIFICATE-----\n"
 
+const releaseKey = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n-----END PUBLIC KEY-----\n"
+
 // objects reads a manifest strictly: a field that Kubernetes does not know is an error.
 func objects(t *testing.T, text []byte) map[string]runtime.Object {
 	t.Helper()

@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: bd41a0553aa2b304f230c4e16c823b726f56fb76963c9e75bf7cc67caed84a9e
+// sha256 of it: 15939693569323370ee15e882292e91c6bbc278e1f751726c46960022460c40e
 
 export interface paths {
 	"/api/v1/access/can": {
@@ -27,6 +27,118 @@ export interface paths {
 		};
 		get: operations["list-permissions"];
 		put?: never;
+		post?: never;
+		delete?: never;
+		options?: never;
+		head?: never;
+		patch?: never;
+		trace?: never;
+	};
+	"/api/v1/agent-releases": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		get: operations["list-agent-releases"];
+		put?: never;
+		post: operations["add-agent-releases"];
+		delete?: never;
+		options?: never;
+		head?: never;
+		patch?: never;
+		trace?: never;
+	};
+	"/api/v1/agent-upgrades": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		get: operations["list-agent-upgrades"];
+		put?: never;
+		post: operations["create-agent-upgrade"];
+		delete?: never;
+		options?: never;
+		head?: never;
+		patch?: never;
+		trace?: never;
+	};
+	"/api/v1/agent-upgrades/{id}": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		get: operations["get-agent-upgrade"];
+		put?: never;
+		post?: never;
+		delete?: never;
+		options?: never;
+		head?: never;
+		patch?: never;
+		trace?: never;
+	};
+	"/api/v1/agent-upgrades/{id}/resume": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		get?: never;
+		put?: never;
+		post: operations["resume-agent-upgrade"];
+		delete?: never;
+		options?: never;
+		head?: never;
+		patch?: never;
+		trace?: never;
+	};
+	"/api/v1/agent-upgrades/{id}/rollback": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		get?: never;
+		put?: never;
+		post: operations["rollback-agent-upgrade"];
+		delete?: never;
+		options?: never;
+		head?: never;
+		patch?: never;
+		trace?: never;
+	};
+	"/api/v1/agent-upgrades/{id}/stop": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		get?: never;
+		put?: never;
+		post: operations["stop-agent-upgrade"];
+		delete?: never;
+		options?: never;
+		head?: never;
+		patch?: never;
+		trace?: never;
+	};
+	"/api/v1/agent-versions": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		get: operations["get-agent-versions"];
+		put: operations["set-agent-versions"];
 		post?: never;
 		delete?: never;
 		options?: never;
@@ -2348,6 +2460,18 @@ export interface components {
 			expiresAt: string;
 			token: string;
 		};
+		AgentRelease: {
+			/** Format: date-time */
+			addedAt?: string;
+			addedBy?: components["schemas"]["Principal"];
+			digest: string;
+			minimum?: string;
+			statement?: string;
+			version: string;
+		};
+		AgentStatement: {
+			statement: string;
+		};
 		AgentStatus: {
 			clusterUID?: string;
 			components?: components["schemas"]["AgentComponent"][] | null;
@@ -2355,6 +2479,7 @@ export interface components {
 			engine?: "slipway" | "argocd";
 			/** Format: int64 */
 			epoch?: number;
+			image?: string;
 			kubernetes?: string;
 			/** Format: double */
 			lagSeconds?: number;
@@ -2362,6 +2487,7 @@ export interface components {
 			lastHeartbeatAt?: string;
 			message?: string;
 			namespace?: string;
+			noUpgrade?: string;
 			/** Format: int64 */
 			pending?: number;
 			/** Format: date-time */
@@ -2374,6 +2500,7 @@ export interface components {
 			state: "Connected" | "Degraded" | "Disconnected" | "Never" | "Revoked";
 			twin?: components["schemas"]["AgentTwin"];
 			unsupported?: components["schemas"]["AgentLack"][] | null;
+			upgrades?: boolean;
 			version?: string;
 		};
 		AgentTwin: {
@@ -2381,6 +2508,18 @@ export interface components {
 			clusterUID: string;
 			/** Format: date-time */
 			lastSeenAt: string;
+		};
+		AgentVersionRule: {
+			release: string;
+			scope?: string;
+			selector?: {
+				[key: string]: string;
+			};
+		};
+		AgentVersions: {
+			rules: components["schemas"]["AgentVersionRule"][] | null;
+			/** Format: int64 */
+			version?: number;
 		};
 		AllowRequest: {
 			dryRun?: boolean;
@@ -2955,6 +3094,7 @@ export interface components {
 			proxy?: string;
 			pullSecret?: string;
 			registry?: string;
+			releaseKeys?: string;
 			skipCRDs?: boolean;
 		};
 		Instance: {
@@ -3547,6 +3687,12 @@ export interface components {
 			/** Format: int64 */
 			total: number;
 		};
+		PageAgentRelease: {
+			items: components["schemas"]["AgentRelease"][] | null;
+			nextCursor?: string;
+			/** Format: int64 */
+			total: number;
+		};
 		PageApplication: {
 			items: components["schemas"]["Application"][] | null;
 			nextCursor?: string;
@@ -3693,6 +3839,12 @@ export interface components {
 		};
 		PageToken: {
 			items: components["schemas"]["Token"][] | null;
+			nextCursor?: string;
+			/** Format: int64 */
+			total: number;
+		};
+		PageUpgrade: {
+			items: components["schemas"]["Upgrade"][] | null;
 			nextCursor?: string;
 			/** Format: int64 */
 			total: number;
@@ -4387,6 +4539,95 @@ export interface components {
 			dryRun?: boolean;
 			reason?: string;
 		};
+		Upgrade: {
+			back?: boolean;
+			by: components["schemas"]["Principal"];
+			counts: components["schemas"]["UpgradeCounts"];
+			/** Format: date-time */
+			createdAt?: string;
+			/** Format: date-time */
+			finishedAt?: string;
+			id?: string;
+			message?: string;
+			request: components["schemas"]["UpgradeRequest"];
+			/** Format: date-time */
+			resumedAt?: string;
+			/** @enum {string} */
+			state: "running" | "done" | "stopped" | "failed" | "rolled-back";
+			/** Format: int64 */
+			step: number;
+			/** Format: int64 */
+			steps: number;
+			stoppedBy?: string;
+		};
+		UpgradeCounts: {
+			/** Format: int64 */
+			done: number;
+			/** Format: int64 */
+			failed: number;
+			/** Format: int64 */
+			rolledBack: number;
+			/** Format: int64 */
+			skipped: number;
+			/** Format: int64 */
+			total: number;
+			/** Format: int64 */
+			underWay: number;
+			/** Format: int64 */
+			waiting: number;
+		};
+		UpgradePlan: {
+			targets: components["schemas"]["UpgradeTarget"][] | null;
+			upgrade: components["schemas"]["Upgrade"];
+		};
+		UpgradeRequest: {
+			agents?: string[] | null;
+			allowDowngrade?: boolean;
+			/** Format: int64 */
+			canary?: number;
+			canarySelector?: {
+				[key: string]: string;
+			};
+			/** Format: int64 */
+			holdSeconds?: number;
+			/** Format: int64 */
+			maxUnavailable?: number;
+			reason?: string;
+			release?: string;
+			scope?: string;
+			selector?: {
+				[key: string]: string;
+			};
+			steps?: number[] | null;
+			/** Format: int64 */
+			timeoutSeconds?: number;
+		};
+		UpgradeTarget: {
+			agent: string;
+			answered?: boolean;
+			command?: string;
+			digest?: string;
+			/** Format: int64 */
+			failedBefore: number;
+			/** Format: int64 */
+			failedNow: number;
+			/** Format: date-time */
+			finishedAt?: string;
+			from?: string;
+			fromVersion?: string;
+			/** Format: date-time */
+			healthyAt?: string;
+			message?: string;
+			/** Format: int64 */
+			place: number;
+			/** Format: date-time */
+			startedAt?: string;
+			/** @enum {string} */
+			state: "waiting" | "upgrading" | "checking" | "done" | "rolling-back" | "rolled-back" | "failed" | "refused" | "skipped";
+			/** Format: int64 */
+			step: number;
+			version?: string;
+		};
 		User: {
 			/** Format: date-time */
 			readonly createdAt?: string;
@@ -4594,6 +4835,293 @@ export interface operations {
 			};
 			401: components["responses"]["problem"];
 			403: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
+	"list-agent-releases": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		requestBody?: never;
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["PageAgentRelease"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
+	"add-agent-releases": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		requestBody: {
+			content: {
+				"application/json": components["schemas"]["AgentStatement"];
+			};
+		};
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["PageAgentRelease"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			404: components["responses"]["problem"];
+			409: components["responses"]["problem"];
+			413: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
+	"list-agent-upgrades": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		requestBody?: never;
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["PageUpgrade"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
+	"create-agent-upgrade": {
+		parameters: {
+			query?: {
+				dryRun?: boolean;
+			};
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		requestBody: {
+			content: {
+				"application/json": components["schemas"]["UpgradeRequest"];
+			};
+		};
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["UpgradePlan"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			404: components["responses"]["problem"];
+			409: components["responses"]["problem"];
+			413: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
+	"get-agent-upgrade": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path: {
+				id: string;
+			};
+			cookie?: never;
+		};
+		requestBody?: never;
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["UpgradePlan"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			404: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
+	"resume-agent-upgrade": {
+		parameters: {
+			query?: {
+				dryRun?: boolean;
+			};
+			header?: never;
+			path: {
+				id: string;
+			};
+			cookie?: never;
+		};
+		requestBody?: never;
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["Upgrade"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			404: components["responses"]["problem"];
+			409: components["responses"]["problem"];
+			413: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
+	"rollback-agent-upgrade": {
+		parameters: {
+			query?: {
+				dryRun?: boolean;
+			};
+			header?: never;
+			path: {
+				id: string;
+			};
+			cookie?: never;
+		};
+		requestBody?: never;
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["Upgrade"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			404: components["responses"]["problem"];
+			409: components["responses"]["problem"];
+			413: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
+	"stop-agent-upgrade": {
+		parameters: {
+			query?: {
+				dryRun?: boolean;
+			};
+			header?: never;
+			path: {
+				id: string;
+			};
+			cookie?: never;
+		};
+		requestBody?: never;
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["Upgrade"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			404: components["responses"]["problem"];
+			409: components["responses"]["problem"];
+			413: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
+	"get-agent-versions": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		requestBody?: never;
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["AgentVersions"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
+	"set-agent-versions": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		requestBody: {
+			content: {
+				"application/json": components["schemas"]["AgentVersions"];
+			};
+		};
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["AgentVersions"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			404: components["responses"]["problem"];
+			409: components["responses"]["problem"];
+			413: components["responses"]["problem"];
 			422: components["responses"]["problem"];
 			429: components["responses"]["problem"];
 			500: components["responses"]["problem"];

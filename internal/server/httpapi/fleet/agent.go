@@ -19,7 +19,7 @@ type AgentRoutes struct {
 	Hosting   Hosting // nil where the server hosts none
 	Orders    *CommandRoutes
 	// PublicURL, Image, Version and AgentCA are what install manifests need.
-	PublicURL, Image, Version, AgentCA string
+	PublicURL, Image, Version, AgentCA, ReleaseKeys string
 }
 
 // Routes are its rows of the table.
@@ -289,6 +289,9 @@ func (h *AgentRoutes) manifest(c *core.Call, format string, o api.InstallOptions
 	o.Registry = strings.TrimSuffix(o.Registry, "/")
 	if o.CA == "" && o.CAConfigMap == "" {
 		o.CA = h.AgentCA
+	}
+	if o.ReleaseKeys == "" {
+		o.ReleaseKeys = h.ReleaseKeys
 	}
 	options := install.Options{
 		Server: h.PublicURL, Image: h.Image, Version: h.Version, Agent: a.ID, Engine: a.Engine, InstallOptions: o,

@@ -47,6 +47,7 @@ var tables = []string{
 	"agent", "mapping", "service", "environment", "environment_cluster", "application_link", "item", "item_edition", "unlinked", "label",
 	"command_id", "command", "audit", "audit_place",
 	"ledger_name", "ledger_blob", "ledger_entry", "ledger_object", "ledger_place", "saved_view", "bulk_job", "bulk_target",
+	"agent_release", "agent_upgrade", "agent_upgrade_target",
 	"notification_channel", "notification_rule", "hosted_agent",
 }
 

@@ -89,6 +89,9 @@ func agentColumns(a *api.Agent) []entity.Column {
 				st.Unsupported = append(st.Unsupported, api.AgentLack{Command: string(l.Kind), Message: l.Why})
 			}
 		})},
+		{Name: "image", Value: st.Image, Into: &st.Image},
+		{Name: "upgrades", Value: 0, Into: db.Number64(func(n int64) { st.Upgrades = n != 0 })},
+		{Name: "no_upgrade", Value: st.NoUpgrade, Into: &st.NoUpgrade},
 		{Name: "cluster_uid", Value: st.ClusterUID, Into: &st.ClusterUID},
 		{Name: "namespace", Value: st.Namespace, Into: &st.Namespace},
 		{Name: "epoch", Value: st.Epoch, Into: &st.Epoch},

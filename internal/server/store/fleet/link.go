@@ -66,20 +66,22 @@ func taken(err error) error {
 // agent reads what the gateway needs.
 func findAgent(ctx context.Context, t db.Tx, condition string, args ...any) (gateway.Agent, error) {
 	var a gateway.Agent
-	var revoked, lag int64
+	var revoked, lag, upgrades int64
 	var components, twin string
 	h := &a.Health
 	err := t.One(ctx, `SELECT uid, id, public_key, next_key, revoked, engine, cluster_uid, epoch, state, state_since, heartbeat_at, components,
-		pending, lag, items, program, kubernetes, git, engine_told, stale, message, twin FROM agent WHERE `+condition, args,
+		pending, lag, items, program, kubernetes, git, engine_told, image, upgrades, no_upgrade, stale, message, twin
+		FROM agent WHERE `+condition, args,
 		&a.UID, &a.ID, &a.PublicKey, &a.NextKey, &revoked, (*string)(&a.Engine), &a.ClusterUID, &a.Epoch, &h.State, db.Instant(&h.Since),
 		db.Instant(&h.LastHeartbeat), &components, &h.Pending, &lag, &h.Items, &h.Versions.Agent, &h.Versions.Kubernetes,
-		&h.Versions.Git, (*string)(&h.Versions.Engine), &h.Stale, &h.Message, &twin)
+		&h.Versions.Git, (*string)(&h.Versions.Engine), &h.Versions.Image, &upgrades, &h.Versions.NoUpgrade, &h.Stale, &h.Message, &twin)
 	if db.IsNotFound(err) {
 		return a, gateway.ErrUnknown
 	}
 	if err != nil {
 		return a, fmt.Errorf("read agent: %w", err)
 	}
+	h.Versions.Upgrades = upgrades != 0
 	a.Revoked, h.Lag = revoked != 0, time.Duration(lag)*time.Millisecond
 	if err := db.Decode(&h.Components).Scan(components); err != nil {
 		return a, fmt.Errorf("read components of agent %s: %w", a.ID, err)
@@ -130,10 +132,11 @@ func (s *Agents) LinkedAgents(ctx context.Context) ([]gateway.Agent, error) {
 func (s *Agents) BeginSession(ctx context.Context, uid string, session gateway.Session, _ time.Time) (agent gateway.Agent, err error) {
 	err = s.db.Write(ctx, func(t db.Tx) error {
 		set := `epoch = epoch + 1, seq = 0, cluster_uid = ?, namespace = ?, namespaced = ?, instance = ?, program = ?, kubernetes = ?, git = ?,
-			engine_told = ?`
+			engine_told = ?, image = ?, upgrades = ?, no_upgrade = ?`
 		args := []any{
 			session.ClusterUID, session.Namespace, session.Namespaced, session.Instance,
 			session.Versions.Agent, session.Versions.Kubernetes, session.Versions.Git, string(session.Versions.Engine),
+			session.Versions.Image, session.Versions.Upgrades, session.Versions.NoUpgrade,
 		}
 		if session.SealKey != nil {
 			set += ", seal_key = ?"
@@ -163,10 +166,11 @@ func (s *Agents) SaveHealth(ctx context.Context, uid string, epoch int64, h gate
 			state = agentapi.StateNever
 		}
 		set := `state = ?, state_since = ?, heartbeat_at = ?, components = ?, pending = ?, lag = ?, items = ?,
-			program = ?, kubernetes = ?, git = ?, engine_told = ?, stale = ?, message = ?, twin = ?`
+			program = ?, kubernetes = ?, git = ?, engine_told = ?, image = ?, upgrades = ?, no_upgrade = ?, stale = ?, message = ?, twin = ?`
 		args := []any{
 			string(state), h.Since, h.LastHeartbeat, db.Encode(h.Components), h.Pending, h.Lag.Milliseconds(), h.Items,
-			h.Versions.Agent, h.Versions.Kubernetes, h.Versions.Git, string(h.Versions.Engine), h.Stale, h.Message, db.Encode(twin),
+			h.Versions.Agent, h.Versions.Kubernetes, h.Versions.Git, string(h.Versions.Engine), h.Versions.Image,
+			h.Versions.Upgrades, h.Versions.NoUpgrade, h.Stale, h.Message, db.Encode(twin),
 		}
 		if state != agentapi.StateDisconnected && state != agentapi.StateNever {
 			// What it was before is still in the row: it comes back with this one.

@@ -12,10 +12,11 @@ type Work struct {
 	*Jobs
 	*Servers
 	*Events
+	*Upgrades
 }
 
 // New is for an open database.
-func New(d *db.DB) Work { return Work{&Commands{d}, &Jobs{d}, &Servers{d}, &Events{d}} }
+func New(d *db.DB) Work { return Work{&Commands{d}, &Jobs{d}, &Servers{d}, &Events{d}, &Upgrades{d}} }
 
 // Commands keeps commands for agents until their results are there, and for a while after that.
 type Commands struct{ db *db.DB }

@@ -158,7 +158,14 @@ export default function Agents() {
     <Page
       title="Agents"
       about="An agent keeps a cluster in sync with Git, and dials out to this server."
-      actions={button}
+      actions={
+        <>
+          <Button asChild>
+            <Link to="/agents/upgrades">Upgrades</Link>
+          </Button>
+          {button}
+        </>
+      }
     >
       {missing ? (
         <NoPermission why={missing} />
