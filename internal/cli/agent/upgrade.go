@@ -31,9 +31,9 @@ func newUpgradeCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "upgrade [AGENT...]", Short: "Upgrade agents: canaries first, then in steps, each of which waits until its agents are healthy",
 		Long: "Upgrade agents to a release, or to the version that `slipway agent version` says for each of them. The first agents are\n" +
-			"canaries; then come steps, percentages of the others. A step is over when all its agents run the new version, and each has been healthy for\n" +
-			"the hold time: connected, with healthy components, and with no more failed applications than before. When an agent is in trouble\n" +
-			"for longer than the timeout, nothing more is begun, and that agent goes back to the image that it ran.",
+			"canaries; then come steps, percentages of the others. A step is over when all its agents run the new version, and each has\n" +
+			"been healthy for the hold time: connected, with healthy components, and with no more failed applications than before. When an\n" +
+			"agent is in trouble for longer than the timeout, nothing more is begun, and that agent goes back to the image that it ran.",
 		Example: "  slipway agent upgrade --version 1.4.0 --dry-run\n" +
 			"  slipway agent upgrade --version 1.4.0 --canary 2 --steps 25,50,100 --max-unavailable 5 --reason 'CVE in git'\n" +
 			"  slipway agent upgrade --version 1.4.0 --canary-label ring=early --label region=eu --hold 10m\n" +

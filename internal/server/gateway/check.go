@@ -175,8 +175,10 @@ func checkHello(h *agentapi.Hello) error {
 }
 
 func versions(v agentapi.Versions) agentapi.Versions {
-	return agentapi.Versions{Agent: line(v.Agent, 64), Kubernetes: line(v.Kubernetes, 64), Git: line(v.Git, 64), Engine: v.Engine.Known(),
-		Image: line(v.Image, 512), Upgrades: v.Upgrades, NoUpgrade: line(v.NoUpgrade, 512)}
+	return agentapi.Versions{
+		Agent: line(v.Agent, 64), Kubernetes: line(v.Kubernetes, 64), Git: line(v.Git, 64), Engine: v.Engine.Known(),
+		Image: line(v.Image, 512), Upgrades: v.Upgrades, NoUpgrade: line(v.NoUpgrade, 512),
+	}
 }
 
 func checkHeartbeat(h *agentapi.Heartbeat) error {
