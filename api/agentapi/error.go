@@ -13,6 +13,8 @@ const (
 	// CodeTwin is the answer to a Hello from another cluster while the holder of the identity is alive. The agent closes the
 	// connection, says so loudly, and does not try again before RetryAfter.
 	CodeTwin Code = "twin"
+	// CodeSuperseded is the answer to a Hello of an agent whose standby took over. It writes nothing any more.
+	CodeSuperseded Code = "superseded"
 	// CodeRevoked is the answer when the identity is no longer valid. The agent stops trying and says that it must be
 	// registered again.
 	CodeRevoked Code = "revoked"

@@ -22,6 +22,9 @@ type Hello struct {
 	SealKey []byte `json:"sealKey,omitempty"`
 	// Namespaced says that the agent manages its own namespace only.
 	Namespaced bool `json:"namespaced,omitempty"`
+	// Generation is that of the last promotion of an agent that has a standby. One that is higher than any before takes the identity
+	// over immediately; one that is lower is refused (CodeSuperseded).
+	Generation int64 `json:"generation,omitempty"`
 }
 
 // Versions are those of an agent and what it works on.

@@ -97,7 +97,8 @@ type Config struct {
 	Shadow       bool            // compute and report everything, write nothing
 	ShadowReport string          // file for what would be done, with Shadow; "" for none
 	Upgrade      UpgradeConfig   // of the agent itself, by its server
-	Link         *LinkConfig     // the server that gets reports and may send requests; nil for none
+	Succession   SuccessionConfig
+	Link         *LinkConfig // the server that gets reports and may send requests; nil for none
 
 	Budget plan.Budget   // what one sync may delete without a person's word
 	Tracer *trace.Tracer // nil: no spans are made
@@ -140,6 +141,7 @@ type Agent struct {
 	background sync.WaitGroup
 	ready      chan struct{} // closed when this agent leads and has seen all Applications
 	disk       *disk
+	superseded chan struct{}          // closed when another agent took over
 	waits      atomic.Pointer[string] // why it has not begun, where it waits for the API server; nil otherwise
 }
 
@@ -171,6 +173,9 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 		cfg.REST.Wrap(guard)
 	}
 	cfg.REST.Wrap(shard.Fenced)
+	if err := addSuccession(a); err != nil {
+		return nil, err
+	}
 	a.registry = registry.New(cfg.Namespace, a.driver.Wants, a.forget)
 	if cfg.Shadow {
 		a.shadow = beside.NewShadow(a.registry, &a.helm)
@@ -204,7 +209,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 			if guard != nil {
 				next = guard(next)
 			}
-			return shard.Fenced(next)
+			return shard.Fenced(a.succession.Guard(next))
 		},
 	})
 	a.plugins = newPlugins(&cfg, a.settings)
@@ -274,9 +279,11 @@ func (a *Agent) Run(ctx context.Context) error {
 		return err
 	}
 	if a.shards != nil {
-		g.Go(func() error { return a.reconcileShare(ctx) })
+		g.Go(func() error { return succeed(ctx, a, a.reconcileShare) })
 	} else {
-		g.Go(func() error { return a.lead(ctx, a.reconcileAll) })
+		g.Go(func() error {
+			return succeed(ctx, a, func(ctx context.Context) error { return a.lead(ctx, a.reconcileAll) })
+		})
 	}
 	return g.Wait()
 }

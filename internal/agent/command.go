@@ -70,6 +70,7 @@ The cluster that holds the Applications is found by --kubeconfig, then KUBECONFI
 	fs.BoolVar(&f.standalone, "standalone", false, "work without a server, from the custom resources alone")
 	f.link.add(fs)
 	f.cfg.Upgrade.add(fs)
+	f.cfg.Succession.add(fs)
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "`file` with the connection to the cluster (default $KUBECONFIG, then the pod's own)")
 	fs.StringVar(&f.cfg.Namespace, "namespace", "argocd", "namespace of the Applications, their settings and the lease")
 	fs.StringVar(&f.cfg.Installation, "installation-id", "",
@@ -146,7 +147,7 @@ func (f *flags) run(ctx context.Context) error {
 	if f.cfg.Link, err = f.link.config(f.standalone); err != nil {
 		return err
 	}
-	if err := f.cfg.Upgrade.check(); err != nil {
+	if err := errors.Join(f.cfg.Upgrade.check(), f.cfg.Succession.check(f.cfg.Shadow)); err != nil {
 		return err
 	}
 	if f.cfg.ShadowReport != "" && !f.cfg.Shadow {

@@ -95,6 +95,7 @@ func (a *Agent) addLink() error {
 		Server: a.cfg.Link.Server, Transport: a.cfg.Link.Transport, Token: a.cfg.Link.Token, Core: core, Namespace: a.cfg.Namespace,
 		Instance: a.cfg.Identity + "_" + uuid.NewString()[:8], Source: a.linked, Records: records,
 		Versions: func() agentapi.Versions { return upgrader.Told(a.linked.Versions()) }, Welcomed: upgrader.Confirm,
+		Generation: a.succession.Generation, Superseded: a.succession.Supersede,
 		Components: a.linked.Components,
 		Policy:     func() map[string]string { return a.settings.Config(link.ConfigPolicy) }, Manages: a.linked.Manages, Redact: a.linked.Redact,
 		RedactText: a.linked.RedactText,

@@ -22,6 +22,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent/report"
 	"github.com/slipway-gitops/slipway/internal/agent/shard"
 	"github.com/slipway-gitops/slipway/internal/agent/status"
+	"github.com/slipway-gitops/slipway/internal/agent/succession"
 	"github.com/slipway-gitops/slipway/internal/agent/veil"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/decide"
@@ -29,21 +30,22 @@ import (
 
 // turner gives Applications their turns, and writes what came of them.
 type turner struct {
-	namespace string // of the agent
-	log       *slog.Logger
-	apps      *registry.Client
-	registry  *registry.Registry
-	queue     *registry.Queue
-	turns     *registry.Turns
-	engine    *engine.Engine
-	sources   *place.Sources
-	metrics   *metrics
-	traces    *traces        // nil if they were not requested
-	shards    *shard.Shards  // nil where one replica works on all
-	shadow    *beside.Shadow // nil unless nothing is to be written
-	ledger    *report.Ledger // nil without a server
-	veil      *veil.Veil     // what was decrypted
-	heard     atomic.Uint64  // grows when something changed that Applications may have failed without
+	namespace  string // of the agent
+	log        *slog.Logger
+	apps       *registry.Client
+	registry   *registry.Registry
+	queue      *registry.Queue
+	turns      *registry.Turns
+	engine     *engine.Engine
+	sources    *place.Sources
+	metrics    *metrics
+	traces     *traces            // nil if they were not requested
+	shards     *shard.Shards      // nil where one replica works on all
+	shadow     *beside.Shadow     // nil unless nothing is to be written
+	ledger     *report.Ledger     // nil without a server
+	veil       *veil.Veil         // what was decrypted
+	succession *succession.Keeper // nil without a standby
+	heard      atomic.Uint64      // grows when something changed that Applications may have failed without
 }
 
 // work gives Applications their turns until the queue closes.
@@ -136,6 +138,7 @@ func (a *turner) turn(ctx context.Context, id registry.Name) {
 	if ctx.Err() != nil || a.fell(ctx, id) {
 		return // stopped: nothing is written or reported in part, the next start goes on
 	}
+	a.succession.Turned(ctx, id.String(), compared(res), a.registry.Size())
 	a.metrics.reconciled(res)
 	a.traces.reconciled(ctx, span, start, res)
 	defer a.ledger.Turned(id, req.App, res) // when it is written, so that a status never shows less
@@ -188,6 +191,11 @@ func (a *turner) request(e registry.Entry, now time.Time) engine.Request {
 		req.Retries = last.RetryCount
 	}
 	return req
+}
+
+// compared reports whether a turn compared its Application.
+func compared(res engine.Result) bool {
+	return res.Sync != "" && res.Sync != v1alpha1.SyncStatusUnknown
 }
 
 // followUp sees to it that what can change by time alone is looked at in time. Repositories report revisions, live

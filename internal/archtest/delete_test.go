@@ -13,6 +13,7 @@ import (
 func ownDeletions() map[string]string {
 	return map[string]string{
 		"internal/agent/shard/shard.go end":               "the lease of this replica",
+		"internal/agent/succession/keeper.go permit":      "nothing: it holds deletions back after a takeover",
 		"internal/agent/upgrade/guard.go guard":           "the Job of the agent's last upgrade",
 		"internal/agent/shard/member.go look":             "leases of replicas that are gone",
 		"internal/agent/verb/app.go removeApplication":    "an Application: the guard judges what goes with it",

@@ -100,7 +100,7 @@ func scopeOfAgent(id string) api.Scope {
 // LinkEvent keeps what happened to a link.
 func (a *auditor) LinkEvent(ctx context.Context, e gateway.LinkEvent) {
 	outcome := api.OutcomeSucceeded
-	if e.Type == gateway.LinkTwin || e.Type == gateway.LinkEngine {
+	if e.Type == gateway.LinkTwin || e.Type == gateway.LinkEngine || e.Type == gateway.LinkSuperseded {
 		outcome = api.OutcomeDenied
 	}
 	a.write(ctx, "", api.AuditEntry{

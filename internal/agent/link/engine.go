@@ -18,6 +18,12 @@ func wrongEngine(err error) bool {
 	return errors.As(err, &refused) && refused.Code == agentapi.CodeEngine
 }
 
+// superseded reports whether the server has welcomed another agent that took over from this one.
+func superseded(err error) bool {
+	var refused *agentapi.Error
+	return errors.As(err, &refused) && refused.Code == agentapi.CodeSuperseded
+}
+
 // learn keeps what the server says that the agent is for, so that the next start knows it without asking.
 func (r *registrar) learn(ctx context.Context, engine agentapi.Engine) {
 	id := r.last()

@@ -48,6 +48,9 @@ type Config struct {
 	Source    Source                   // what is reported
 	Records   Records                  // what operations were; nil: nothing is recorded
 	Versions  func() agentapi.Versions // of the agent and what it works on
+	// Generation is that of the agent's last promotion, and Superseded is called when the server knows a later one; nil: neither.
+	Generation func() int64
+	Superseded func(ctx context.Context, why string)
 	// Welcomed is called beside each session, once it has begun; nil: nothing is.
 	Welcomed func(context.Context)
 	// Components says how the parts of the agent are; it must not block.
@@ -118,6 +121,12 @@ func New(cfg Config) *Link {
 	if cfg.Trace == nil {
 		cfg.Trace = func(agentapi.Key) string { return "" }
 	}
+	if cfg.Generation == nil {
+		cfg.Generation = func() int64 { return 0 }
+	}
+	if cfg.Superseded == nil {
+		cfg.Superseded = func(context.Context, string) {}
+	}
 	if cfg.Welcomed == nil {
 		cfg.Welcomed = func(context.Context) {}
 	}
@@ -178,7 +187,7 @@ func (l *Link) keep(ctx context.Context) error {
 	for ctx.Err() == nil {
 		began := l.now()
 		err := l.once(ctx)
-		if wrongEngine(err) {
+		if wrongEngine(err) || superseded(err) {
 			l.status.lost(err)
 			return err
 		}

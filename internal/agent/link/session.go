@@ -340,9 +340,13 @@ func (s *session) begin(ctx context.Context, cluster string) error {
 	hello := agentapi.Hello{
 		Protocol: agentapi.Protocol, ClusterUID: cluster, Namespace: l.cfg.Namespace, Instance: l.cfg.Instance,
 		Digest: digest, Items: items, Versions: l.cfg.Versions(), SealKey: s.id.seal[0].Public[:], Namespaced: l.isNarrow(),
+		Generation: l.cfg.Generation(),
 	}
 	asked := l.now()
 	welcome, err := request(ctx, s, agentapi.UpHello(s.id.uid), hello, func(w agentapi.Welcome) *agentapi.Error { return w.Error })
+	if superseded(err) {
+		l.cfg.Superseded(ctx, "the server knows a later promotion")
+	}
 	if err == nil || wrongEngine(err) {
 		l.learn(ctx, welcome.Engine)
 	}

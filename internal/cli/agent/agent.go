@@ -39,7 +39,7 @@ func NewCmd(common *connect.Common) *cobra.Command {
 	cmd.AddCommand(
 		newRegisterCmd(common, n), newManifestCmd(common, n), newRolesCmd(common), newInstallCmd(common, n), newWaitCmd(common, n),
 		newRotateCmd(common, n), newRevokeCmd(common, n), newCommandsCmd(common, n), newMappingCmd(common, n), newLinkCmd(common, n),
-		newUpgradeCmd(common), newReleaseCmd(common), newVersionCmd(common),
+		newPromoteCmd(common), newUpgradeCmd(common), newReleaseCmd(common), newVersionCmd(common),
 	)
 	return cmd
 }

@@ -169,6 +169,9 @@ func checkHello(h *agentapi.Hello) error {
 	case len(h.SealKey) != 0 && len(h.SealKey) != 32:
 		return errors.New("the seal key must have 32 bytes")
 	}
+	if h.Generation < 0 {
+		return errors.New("the generation must not be negative")
+	}
 	h.Instance = line(h.Instance, maxName)
 	h.Versions = versions(h.Versions)
 	return nil

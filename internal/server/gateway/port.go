@@ -84,6 +84,8 @@ type Agent struct {
 	Engine agentapi.Engine
 	// ClusterUID is that of the session begun last; empty before the first.
 	ClusterUID string
+	// Generation is the highest of a session.
+	Generation int64
 	// Epoch is that of the session begun last, or of the registration.
 	Epoch  int64
 	Health Health
@@ -97,6 +99,7 @@ type Session struct {
 	Instance   string
 	SealKey    []byte
 	Versions   agentapi.Versions
+	Generation int64
 }
 
 // Health is how an agent is.
@@ -253,6 +256,7 @@ const (
 	LinkTwin       LinkEventType = "agent.twin"
 	LinkEngine     LinkEventType = "agent.engine"
 	LinkRotated    LinkEventType = "agent.rotated"
+	LinkSuperseded LinkEventType = "agent.superseded"
 	LinkCut        LinkEventType = "agent.cut"
 )
 

@@ -101,7 +101,15 @@ func (r *reception) hello(ctx context.Context, uid string, h *agentapi.Hello) ag
 		return agentapi.Welcome{Error: revoked()}
 	}
 	now := r.cfg.Now()
-	if r.isTwin(agent, h, now) {
+	if h.Generation < agent.Generation {
+		r.refuseSuperseded(ctx, agent, h, now)
+		return agentapi.Welcome{Error: &agentapi.Error{
+			Code: agentapi.CodeSuperseded, RetryAfter: int(agentapi.TwinRetry.Seconds()),
+			Message: fmt.Sprintf("another agent took over from this one as %s, from cluster %s: "+
+				"`slipway agent promote` makes this one take over again", agent.ID, agent.ClusterUID),
+		}}
+	}
+	if h.Generation == agent.Generation && r.isTwin(agent, h, now) {
 		r.refuseTwin(ctx, agent, h, now)
 		return agentapi.Welcome{Error: &agentapi.Error{
 			Code: agentapi.CodeTwin, RetryAfter: int(agentapi.TwinRetry.Seconds()),
@@ -116,7 +124,7 @@ func (r *reception) hello(ctx context.Context, uid string, h *agentapi.Hello) ag
 	}
 	begun, err := r.cfg.Agents.BeginSession(ctx, uid, Session{
 		ClusterUID: h.ClusterUID, Namespace: h.Namespace, Namespaced: h.Namespaced, Instance: h.Instance, SealKey: h.SealKey,
-		Versions: h.Versions,
+		Versions: h.Versions, Generation: h.Generation,
 	}, now)
 	if err != nil {
 		return agentapi.Welcome{Error: r.presence.fault(r.cfg.Log, uid, "begin a session", err)}
@@ -178,6 +186,17 @@ func (r *reception) isTwin(agent Agent, h *agentapi.Hello, now time.Time) bool {
 	}
 	at, ok := r.presence.get(agent.UID)
 	return lately(agent.Health.LastHeartbeat) || ok && at.epoch == agent.Epoch && lately(at.alive)
+}
+
+// refuseSuperseded reports an agent that was refused because its standby took over.
+func (r *reception) refuseSuperseded(ctx context.Context, agent Agent, h *agentapi.Hello, now time.Time) {
+	at, _ := r.presence.get(agent.UID)
+	r.cfg.Log.Warn("an agent whose standby took over was refused", "agent", agent.ID, "holder", agent.ClusterUID, "refused", h.ClusterUID)
+	r.refused(ctx, agent, at.health, LinkEvent{
+		Type: LinkSuperseded, Address: r.conns.address(agent.UID), At: now,
+		Message: fmt.Sprintf("an agent of cluster %s, namespace %s, was refused: the agent of cluster %s took over from it",
+			h.ClusterUID, h.Namespace, agent.ClusterUID),
+	})
 }
 
 func (r *reception) refuseTwin(ctx context.Context, agent Agent, h *agentapi.Hello, now time.Time) {

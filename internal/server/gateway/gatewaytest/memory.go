@@ -202,6 +202,7 @@ func (m *Memory) BeginSession(_ context.Context, uid string, s gateway.Session, 
 		s.SealKey = a.session.SealKey
 	}
 	a.Epoch, a.seq, a.session, a.ClusterUID = a.Epoch+1, 0, s, s.ClusterUID
+	a.Generation = max(a.Generation, s.Generation)
 	return a.Agent, nil
 }
 

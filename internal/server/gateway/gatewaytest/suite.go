@@ -212,6 +212,11 @@ func sessions(t T, s Store) {
 	_, err = s.Reconcile(ctx, uid, first, gateway.Reconciliation{}, noon())
 	want(t, "an inventory of the one before", err, gateway.ErrFenced)
 	same(t, "cluster", must[gateway.Agent](t)(s.AgentByUID(ctx, uid)).ClusterUID, "cluster")
+	for _, generation := range []int64{7, 3} {
+		promoted := must[gateway.Agent](t)(s.BeginSession(ctx, uid, gateway.Session{ClusterUID: "cluster", Generation: generation}, noon()))
+		same(t, "the highest generation", promoted.Generation, int64(7))
+		second = promoted.Epoch
+	}
 	if err := s.Revoke(ctx, uid); err != nil {
 		t.Fatalf("%v", err)
 	}

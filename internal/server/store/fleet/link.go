@@ -69,11 +69,11 @@ func findAgent(ctx context.Context, t db.Tx, condition string, args ...any) (gat
 	var revoked, lag, upgrades int64
 	var components, twin string
 	h := &a.Health
-	err := t.One(ctx, `SELECT uid, id, public_key, next_key, revoked, engine, cluster_uid, epoch, state, state_since, heartbeat_at, components,
-		pending, lag, items, program, kubernetes, git, engine_told, image, upgrades, no_upgrade, stale, message, twin
+	err := t.One(ctx, `SELECT uid, id, public_key, next_key, revoked, engine, cluster_uid, generation, epoch, state, state_since,
+		heartbeat_at, components, pending, lag, items, program, kubernetes, git, engine_told, image, upgrades, no_upgrade, stale, message, twin
 		FROM agent WHERE `+condition, args,
-		&a.UID, &a.ID, &a.PublicKey, &a.NextKey, &revoked, (*string)(&a.Engine), &a.ClusterUID, &a.Epoch, &h.State, db.Instant(&h.Since),
-		db.Instant(&h.LastHeartbeat), &components, &h.Pending, &lag, &h.Items, &h.Versions.Agent, &h.Versions.Kubernetes,
+		&a.UID, &a.ID, &a.PublicKey, &a.NextKey, &revoked, (*string)(&a.Engine), &a.ClusterUID, &a.Generation, &a.Epoch, &h.State,
+		db.Instant(&h.Since), db.Instant(&h.LastHeartbeat), &components, &h.Pending, &lag, &h.Items, &h.Versions.Agent, &h.Versions.Kubernetes,
 		&h.Versions.Git, (*string)(&h.Versions.Engine), &h.Versions.Image, &upgrades, &h.Versions.NoUpgrade, &h.Stale, &h.Message, &twin)
 	if db.IsNotFound(err) {
 		return a, gateway.ErrUnknown
@@ -132,11 +132,12 @@ func (s *Agents) LinkedAgents(ctx context.Context) ([]gateway.Agent, error) {
 func (s *Agents) BeginSession(ctx context.Context, uid string, session gateway.Session, _ time.Time) (agent gateway.Agent, err error) {
 	err = s.db.Write(ctx, func(t db.Tx) error {
 		set := `epoch = epoch + 1, seq = 0, cluster_uid = ?, namespace = ?, namespaced = ?, instance = ?, program = ?, kubernetes = ?, git = ?,
-			engine_told = ?, image = ?, upgrades = ?, no_upgrade = ?`
+			engine_told = ?, image = ?, upgrades = ?, no_upgrade = ?,
+			generation = CASE WHEN generation < ? THEN ? ELSE generation END`
 		args := []any{
 			session.ClusterUID, session.Namespace, session.Namespaced, session.Instance,
 			session.Versions.Agent, session.Versions.Kubernetes, session.Versions.Git, string(session.Versions.Engine),
-			session.Versions.Image, session.Versions.Upgrades, session.Versions.NoUpgrade,
+			session.Versions.Image, session.Versions.Upgrades, session.Versions.NoUpgrade, session.Generation, session.Generation,
 		}
 		if session.SealKey != nil {
 			set += ", seal_key = ?"
