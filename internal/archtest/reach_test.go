@@ -25,7 +25,7 @@ const legibly = "internal/legible"
 func rooms() map[string][]string {
 	const api, object, source = "api/...", "internal/engine/object", "internal/source"
 	diff, health, live, plan := "internal/engine/diff", "internal/engine/health", "internal/engine/live/...", "internal/engine/plan"
-	const server, kept, chained, redact = "internal/server/", "internal/server/store/", "internal/chain", "internal/redact"
+	const server, chained, redact = "internal/server/", "internal/chain", "internal/redact"
 	all := map[string][]string{
 		"api": nil,
 
@@ -73,7 +73,50 @@ func rooms() map[string][]string {
 		"internal/why":       {api, object, "internal/engine/mark", "internal/cause", "internal/project", "internal/operate", redact},
 		"internal/inspect":   {api, object, diff, health, redact},
 		"internal/deeplink":  {api, "internal/engine/action"},
-		// The control plane. Its parts meet in server.go only.
+
+		"internal/cli": {
+			api, source + "/...", "internal/git", "internal/gitserve", "dev/demo",
+			object, diff, plan, health, "internal/engine/render/...", "internal/engine/supply", "internal/engine/action", "internal/engine/mark", "internal/engine/prepare", "internal/project",
+			"internal/outward", "internal/operate", "internal/inspect", "internal/cause", "internal/clue", "internal/why", "internal/seal", "internal/sops", "internal/podlog", "internal/inlet", "internal/clock", chained, redact, "internal/statement",
+		},
+		"internal/testenv":  {api, "internal/gitserve"},
+		"internal/archtest": nil,
+
+		"cmd/slipway":        {"internal/cli/...", "internal/engine/render/worker", "internal/sandbox"},
+		"cmd/slipway-agent":  {"internal/agent/...", "internal/engine/render/worker", "internal/sandbox"},
+		"cmd/slipway-server": {"internal/server", server + "store"},
+		"dev/demo":           nil,
+		"test":               nil, // tests import what they like; see the linter
+		"test/bench":         {api, "internal/gitserve"},
+		"test/bench/fleet":   {api, "test/bench/...", "internal/agent/link", "internal/inspect"},
+	}
+	maps.Copy(all, serverRooms())
+	maps.Copy(all, agentRooms())
+	maps.Copy(all, httpRooms())
+	return all
+}
+
+// httpRooms are the rooms of the REST API, in rooms.
+func httpRooms() map[string][]string {
+	const api, server, redact = "api/...", "internal/server/", "internal/redact"
+	return map[string][]string{
+		server + "httpapi":        {api, server + "rbac", server + "httpapi/..."},
+		server + "httpapi/core":   {api, "internal/trace", redact, server + "address", server + "rbac", server + "authn"},
+		server + "httpapi/item":   {api, server + "rbac", server + "httpapi/core"},
+		server + "httpapi/record": {api, server + "rbac", server + "audit", "internal/inspect", server + "httpapi/core", server + "httpapi/item"},
+		server + "httpapi/application": {
+			api, server + "rbac", "internal/project", "internal/cause", "internal/why", "internal/inspect", "internal/engine/mark",
+			server + "httpapi/core", server + "httpapi/item",
+		},
+		server + "httpapi/fleet":   {api, "internal/trace", redact, server + "rbac", server + "install", server + "wave", server + "httpapi/core", server + "httpapi/item"},
+		server + "httpapi/account": {api, server + "rbac", server + "authn", server + "httpapi/core"},
+	}
+}
+
+// serverRooms are those of the control plane. They meet in server.go only.
+func serverRooms() map[string][]string {
+	const api, server, kept, chained, redact = "api/...", "internal/server/", "internal/server/store/", "internal/chain", "internal/redact"
+	return map[string][]string{
 		"internal/server":  {api, "web", "internal/statement", "internal/trace", "internal/inlet", "internal/outward", "internal/clock", server + "..."},
 		server + "address": nil,
 		server + "rbac":    {api},
@@ -106,42 +149,6 @@ func rooms() map[string][]string {
 		server + "hosting": {api, redact, "internal/clock"},
 		server + "notify":  {api, redact, "internal/outward", server + "rbac"},
 		server + "gateway": {api, "internal/trace", "internal/clock", server + "event", server + "address"},
-
-		"internal/cli": {
-			api, source + "/...", "internal/git", "internal/gitserve", "dev/demo",
-			object, diff, plan, health, "internal/engine/render/...", "internal/engine/supply", "internal/engine/action", "internal/engine/mark", "internal/engine/prepare", "internal/project",
-			"internal/outward", "internal/operate", "internal/inspect", "internal/cause", "internal/clue", "internal/why", "internal/seal", "internal/sops", "internal/podlog", "internal/inlet", "internal/clock", chained, redact, "internal/statement",
-		},
-		"internal/testenv":  {api, "internal/gitserve"},
-		"internal/archtest": nil,
-
-		"cmd/slipway":        {"internal/cli/...", "internal/engine/render/worker", "internal/sandbox"},
-		"cmd/slipway-agent":  {"internal/agent/...", "internal/engine/render/worker", "internal/sandbox"},
-		"cmd/slipway-server": {"internal/server", server + "store"},
-		"dev/demo":           nil,
-		"test":               nil, // tests import what they like; see the linter
-		"test/bench":         {api, "internal/gitserve"},
-		"test/bench/fleet":   {api, "test/bench/...", "internal/agent/link", "internal/inspect"},
-	}
-	maps.Copy(all, agentRooms())
-	maps.Copy(all, httpRooms())
-	return all
-}
-
-// httpRooms are the rooms of the REST API, in rooms.
-func httpRooms() map[string][]string {
-	const api, server, redact = "api/...", "internal/server/", "internal/redact"
-	return map[string][]string{
-		server + "httpapi":        {api, server + "rbac", server + "httpapi/..."},
-		server + "httpapi/core":   {api, "internal/trace", redact, server + "address", server + "rbac", server + "authn"},
-		server + "httpapi/item":   {api, server + "rbac", server + "httpapi/core"},
-		server + "httpapi/record": {api, server + "rbac", server + "audit", "internal/inspect", server + "httpapi/core", server + "httpapi/item"},
-		server + "httpapi/application": {
-			api, server + "rbac", "internal/project", "internal/cause", "internal/why", "internal/inspect", "internal/engine/mark",
-			server + "httpapi/core", server + "httpapi/item",
-		},
-		server + "httpapi/fleet":   {api, "internal/trace", redact, server + "rbac", server + "install", server + "wave", server + "httpapi/core", server + "httpapi/item"},
-		server + "httpapi/account": {api, server + "rbac", server + "authn", server + "httpapi/core"},
 	}
 }
 
