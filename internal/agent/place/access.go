@@ -22,22 +22,16 @@ func (s *Settings) Access(project, address string) (web.Access, map[string][]byt
 func (s *Settings) AccessIn(data map[string][]byte, address string) (web.Access, map[string][]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.toAccess(s.joined(data), "of the repository", address)
+	sec, called := s.joined(data, "of the repository", address)
+	return s.toAccess(sec, called, address)
 }
 
 // FieldsIn are what a Secret holds, or would hold, with what it takes over from a template. They are not to be changed.
 func (s *Settings) FieldsIn(data map[string][]byte) map[string][]byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.joined(data).Data
-}
-
-// joined is what a Secret of a repository would be with the template that fits. Callers hold the lock.
-func (s *Settings) joined(data map[string][]byte) Secret {
-	sec := Secret{Data: data}
-	template, from := s.template(sec.Get("project"), sec.Get("url"))
-	sec, _ = inherit(sec, "", template, from)
-	return sec
+	sec, _ := s.joined(data, "", Secret{Data: data}.Get("url"))
+	return sec.Data
 }
 
 // toAccess reads a repository Secret for what is reached over HTTP. Callers hold the lock.

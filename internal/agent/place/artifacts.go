@@ -131,6 +131,9 @@ func (a *Artifacts) make(project string, src v1alpha1.ApplicationSource, access 
 		}
 		return a.Registry(Registered{Address: src.RepoURL, Chart: src.Chart, Project: project, Access: access, Fields: fields})
 	}
+	if err := (Secret{Data: fields}).signsInTo(ofHelm); err != nil {
+		return nil, err
+	}
 	return helmrepo.New(src.RepoURL, access, helmrepo.Options{Policy: a.Policy, Store: a.Store, SameHost: sameHost})
 }
 

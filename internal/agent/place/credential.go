@@ -37,9 +37,7 @@ func (s *Settings) Credential(project, url string) (git.Credential, error) {
 func (s *Settings) CredentialIn(data map[string][]byte, called, url string) (git.Credential, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sec := Secret{Data: data}
-	template, from := s.template(sec.Get("project"), url)
-	sec, called = inherit(sec, called, template, from)
+	sec, called := s.joined(data, called, url)
 	return s.toCredential(sec, called, url)
 }
 
@@ -70,27 +68,33 @@ func (s *Settings) pick(project, url string) (Secret, string) {
 	}
 	template, from := s.template(project, url)
 	if rank == 0 {
-		if base, of := s.longest(project, registryAbove(url)); len(trimOCI(base.Get("url"))) > len(trimOCI(template.Get("url"))) {
-			return base, of
-		}
 		return template, from
 	}
 	return inherit(best, name, template, from)
 }
 
-// template finds the credentials for all repositories below an address. Callers hold the lock.
-func (s *Settings) template(project, url string) (Secret, string) {
-	return s.longest(project, func(sec Secret, prefix string) bool {
-		return sec.kind == v1alpha1.SecretTypeRepoCreds && (below(url, prefix) || belowRegistry(url, prefix))
-	})
+// joined is what a Secret of a repository with an address is, or would be, with the template that fits, and its name. Callers hold the
+// lock.
+func (s *Settings) joined(data map[string][]byte, called, url string) (Secret, string) {
+	sec := Secret{Data: data}
+	template, from := s.template(sec.Get("project"), url)
+	return inherit(sec, called, template, from)
 }
 
-// registryAbove fits the registries that an address of a registry is below. A chart may name a dependency so, whose repository has no
-// Secret of its own.
-func registryAbove(url string) func(sec Secret, prefix string) bool {
-	return func(sec Secret, prefix string) bool {
-		return sec.kind == v1alpha1.SecretTypeRepository && (isOCI(prefix) || sec.Get(fieldOCI) == "true") && belowRegistry(url, prefix)
+// template finds what signs in to all repositories below an address: a credential template, or the Secret of a registry that is closer
+// to it. A chart may name a dependency so, whose repository has no Secret of its own. Callers hold the lock.
+func (s *Settings) template(project, url string) (Secret, string) {
+	creds, name := s.longest(project, func(sec Secret, prefix string) bool {
+		return sec.kind == v1alpha1.SecretTypeRepoCreds && (below(url, prefix) || belowRegistry(url, prefix))
+	})
+	above, of := s.longest(project, func(sec Secret, prefix string) bool {
+		return sec.kind == v1alpha1.SecretTypeRepository && (isOCI(prefix) || sec.Get(fieldOCI) == "true") &&
+			belowRegistry(url, prefix) && !sameRegistry(url, prefix)
+	})
+	if len(trimOCI(above.Get("url"))) > len(trimOCI(creds.Get("url"))) {
+		return above, of
 	}
+	return creds, name
 }
 
 // longest finds the Secret that fits with the longest address, of those with one the project's own. Callers hold the lock.
@@ -149,6 +153,9 @@ func inherit(sec Secret, called string, template Secret, from string) (Secret, s
 		out.Data["project"] = []byte(owner)
 	}
 	for _, field := range inherited {
+		if template.kind == v1alpha1.SecretTypeRepository && (field == fieldOCI || field == "type") {
+			continue // what is in a registry need not be of the kind that the registry is of
+		}
 		if sec.Get(field) == "" && template.Get(field) != "" {
 			out.Data[field] = []byte(template.Get(field))
 			if strings.HasPrefix(field, "tls") || field == "sshPrivateKey" || field == "githubAppPrivateKey" {
@@ -196,20 +203,6 @@ func (s Secret) straying() error {
 	}
 	return fmt.Errorf("%s of a Secret of one project would decide where the login of a template goes: set it in the template, "+
 		"or give this Secret a login of its own", s.strays)
-}
-
-// signsIn reports whether a Secret has a way to sign in.
-func (s Secret) signsIn() bool {
-	for _, field := range []string{
-		"username", "password", "bearerToken", "sshPrivateKey", "tlsClientCertData", "githubAppPrivateKey", "gcpServiceAccountKey",
-		"azureServicePrincipalClientSecret", fieldIdentity, fieldDockerConfig,
-	} {
-		if s.Get(field) != "" {
-			return true
-		}
-	}
-	on, _ := strconv.ParseBool(s.Get(fieldAzure))
-	return on
 }
 
 // Get is a field without the spaces around it. Templates of Argo CD spell two fields in another way.
@@ -289,6 +282,9 @@ func (s *Settings) readCredential(sec Secret, url string) (git.Credential, error
 		return cred, nil
 	}
 	g, err := s.grantOf(sec, remote)
+	if err == nil && g == nil {
+		err = sec.signsInTo(ofGit)
+	}
 	if err != nil || g == nil {
 		return cred, err
 	}

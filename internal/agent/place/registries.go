@@ -59,6 +59,9 @@ func (r *Registries) open(of Registered) (*oci.Remote, error) {
 		return nil, errors.New("OCI registries are not read here: use a Helm repository, or vendor the chart in Git")
 	}
 	address, version, err := oci.ParseArtifact(of.Address, of.Chart)
+	if err == nil {
+		err = Secret{Data: of.Fields}.signsInTo(ofOCI)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,8 @@ func TestARegistryIsTried(t *testing.T) {
 	s.PushFiles("team/web", "1.0.0", map[string]string{"a": "b"})
 	s.PushFiles("team/web", "1.1.0", map[string]string{"a": "b"})
 	other := "http://" + testenv.Says(t, "HTTP/1.1 200 Zaubernuss\r\n\r\nZaubernuss")
-	k := &keeper{Config: withRegistries(t)}
+	s.PushFiles("above/web", "1.0.0", map[string]string{"a": "b"})
+	k := &keeper{Config: withRegistries(t, data64("url", s.Host()+"/above", "enableOCI", "true", "username", "ann", "password", "s3cret"))}
 	for name, c := range map[string]struct {
 		data map[string]string
 		want string
@@ -54,6 +55,8 @@ func TestARegistryIsTried(t *testing.T) {
 		"no repository":             {map[string]string{"url": "oci://" + s.Host() + "/team/none", "username": "ann", "password": "s3cret"}, "no repository team/none"},
 		"no repository, limited":    {map[string]string{"url": "oci://" + s.Host() + "/team/none", "username": "ann", "password": "s3cret", "project": "shop"}, "nothing that can be used answers there"},
 		"no registry, limited":      {map[string]string{"url": strings.Replace(other, "http", "oci", 1) + "/a", "project": "shop"}, "nothing that can be used answers there"},
+		"the key of Google":         {map[string]string{"url": "oci://" + s.Host() + "/team/web", "gcpServiceAccountKey": "s3cret"}, "gcpServiceAccountKey of the repository cannot be used"},
+		"a login above":             {map[string]string{"url": "oci://" + s.Host() + "/above/web"}, "1 tag"},
 		"this machine":              {map[string]string{"url": "oci://169.254.169.254/a"}, "metadata service"},
 		"an address that is none":   {map[string]string{"url": "oci://" + s.Host() + "/Team"}, "lower case"},
 	} {
