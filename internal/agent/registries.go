@@ -7,6 +7,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent/keyhelper"
 	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/grant"
+	"github.com/slipway-gitops/slipway/internal/repository"
 	"github.com/slipway-gitops/slipway/internal/source/archive"
 	"github.com/slipway-gitops/slipway/internal/source/artifact"
 	"github.com/slipway-gitops/slipway/internal/source/lfs"
@@ -17,7 +18,7 @@ import (
 // addSources makes what reads repositories, charts and artifacts, with what settings have to sign in with.
 func addSources(a *Agent) error {
 	cfg := &a.cfg
-	a.settings.SignIn = place.SignIn{Keeper: grant.NewKeeper(cfg.Outbound, time.Now), Workload: grant.WorkloadFromEnvironment()}
+	a.settings.SignIn = repository.SignIn{Keeper: grant.NewKeeper(cfg.Outbound, time.Now), Workload: grant.WorkloadFromEnvironment()}
 	a.sources = place.NewSources(a.pool, a.settings)
 	a.sources.Decrypted = a.veil.Note
 	helper, err := keyhelper.New(cfg.KeyHelper, cfg.KeyHelperEnv)

@@ -155,7 +155,9 @@ func TestARepositoryIsLookedIntoWithTheCredentialsOfItsProject(t *testing.T) {
 	change := agentapi.SettingChange{Type: kind, Name: "hidden", Create: true, Fields: map[string]string{"url": repo.URL(), "project": "shop"}}
 	s.seal(agentapi.KindSettingsApply, &change, map[string]string{"username": "bot", "password": planted})
 	must[any](s, agentapi.KindSettingsApply, s.setting(kind, "hidden"), change)
-	s.until("the credential", func(context.Context) bool { return len(s.asks.Settings.Repository("shop", repo.URL())) > 0 })
+	s.until("the credential", func(context.Context) bool {
+		return len(s.asks.Settings.Repositories().Repository("shop", repo.URL())) > 0
+	})
 	got := must[api.RepositoryRefs](s, agentapi.KindRepositoryRefs, at, refs)
 	want := api.RepositoryRefs{Default: "main", Branches: []api.RepositoryRef{{Name: "main", Commit: head}}, Tags: []api.RepositoryRef{}}
 	if d := cmp.Diff(want, got); d != "" {
@@ -267,7 +269,7 @@ func TestChartsOfAHelmRepositoryAreListed(t *testing.T) {
 	s.seal(agentapi.KindSettingsApply, &change, map[string]string{"username": "bot", "password": planted})
 	must[any](s, agentapi.KindSettingsApply, s.setting(kind, "charts"), change)
 	s.until("the credential", func(context.Context) bool {
-		return len(s.asks.Settings.Repository("shop", charts.URL+"/all")) > 0
+		return len(s.asks.Settings.Repositories().Repository("shop", charts.URL+"/all")) > 0
 	})
 	at := agentapi.Target{Kind: agentapi.ItemApplication, Namespace: s.ns}
 	got := must[api.RepositoryRefs](s, agentapi.KindRepositoryRefs, at, api.RepositoryRefsRequest{RepoURL: charts.URL + "/all", ArgoProject: "shop"})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/outward"
+	"github.com/slipway-gitops/slipway/internal/repository"
 	"github.com/slipway-gitops/slipway/internal/source/archive"
 	"github.com/slipway-gitops/slipway/internal/source/artifact"
 	"github.com/slipway-gitops/slipway/internal/source/helmrepo"
@@ -52,9 +52,9 @@ type opened struct {
 }
 
 // IsArtifact reports whether a source is a chart or an artifact of a registry, and not a repository of Git.
-func IsArtifact(src v1alpha1.ApplicationSource) bool { return src.Chart != "" || isOCI(src.RepoURL) }
-
-func isOCI(address string) bool { return strings.HasPrefix(address, "oci://") }
+func IsArtifact(src v1alpha1.ApplicationSource) bool {
+	return src.Chart != "" || repository.IsOCI(src.RepoURL)
+}
 
 // errNoArtifacts is for programs that read Git only.
 var errNoArtifacts = errors.New("charts and artifacts from registries are not read here: vendor the chart in Git")
@@ -97,7 +97,7 @@ func (a *Artifacts) openAs(s *Settings, key named, begin func() (artifact.Remote
 
 // Remote makes the remote of a source, with the credential that a project has for it.
 func (a *Artifacts) Remote(s *Settings, project string, src v1alpha1.ApplicationSource) (artifact.Remote, error) {
-	access, fields, err := s.Access(project, src.RepoURL)
+	access, fields, err := s.Repositories().Access(project, src.RepoURL)
 	if err != nil {
 		return nil, err
 	}
@@ -111,9 +111,9 @@ func (a *Artifacts) Look(s *Settings, project, address string, fields map[string
 		return nil, errNoArtifacts
 	}
 	src := v1alpha1.ApplicationSource{RepoURL: address}
-	find := func() (web.Access, map[string][]byte, error) { return s.Access(project, address) }
+	find := func() (web.Access, map[string][]byte, error) { return s.Repositories().Access(project, address) }
 	if fields != nil {
-		find = func() (web.Access, map[string][]byte, error) { return s.AccessIn(fields, address) }
+		find = func() (web.Access, map[string][]byte, error) { return s.Repositories().AccessIn(fields, address) }
 	}
 	access, known, err := find()
 	if err != nil {
@@ -125,13 +125,13 @@ func (a *Artifacts) Look(s *Settings, project, address string, fields map[string
 func (a *Artifacts) make(project string, src v1alpha1.ApplicationSource, access web.Access,
 	fields map[string][]byte, sameHost bool,
 ) (artifact.Remote, error) {
-	if Registry(src.RepoURL, src.Chart, fields) {
+	if repository.FromRegistry(src.RepoURL, src.Chart, fields) {
 		if a.Registry == nil {
 			return nil, errNoArtifacts
 		}
 		return a.Registry(Registered{Address: src.RepoURL, Chart: src.Chart, Project: project, Access: access, Fields: fields})
 	}
-	if err := (Secret{Data: fields}).signsInTo(ofHelm); err != nil {
+	if err := (repository.Secret{Data: fields}).SignsInTo(repository.Helm); err != nil {
 		return nil, err
 	}
 	return helmrepo.New(src.RepoURL, access, helmrepo.Options{Policy: a.Policy, Store: a.Store, SameHost: sameHost})

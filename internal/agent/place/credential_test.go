@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/grant"
 	"github.com/slipway-gitops/slipway/internal/outward"
+	"github.com/slipway-gitops/slipway/internal/repository"
 	"github.com/slipway-gitops/slipway/internal/source/registrylogin"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
@@ -31,12 +32,13 @@ func signing(t *testing.T, s *Settings, service *testenv.TokenService) *Settings
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.SignIn = SignIn{
+	s.SignIn = repository.SignIn{
 		Keeper:   grant.NewKeeper(&outward.Policy{Private: true, Allow: allow}, time.Now),
 		Workload: grant.Workload{Tenant: "tenant", Client: testenv.Client, File: "/nowhere", Authority: service.URL()},
 		Google:   service.URL() + "/token",
 	}
 	s.configs[ConfigCertificate] = map[string]string{"127.0.0.1": string(service.CA())}
+	s.version.Add(1)
 	return s
 }
 
@@ -50,11 +52,11 @@ func googleKey(t *testing.T, service *testenv.TokenService) string {
 }
 
 // ours are fields that Argo CD does not know.
-func ours() []string { return []string{fieldIdentity, fieldDockerConfig, fieldPass} }
+func ours() []string { return []string{"workloadIdentity", ".dockerconfigjson", "passCredentials"} }
 
 // ofRegistries reports whether fields are of charts and registries alone.
 func ofRegistries(fields map[string]string) bool {
-	for _, field := range []string{fieldOCI, fieldPlainHTTP, fieldIdentity, fieldDockerConfig, fieldPass, "of registries"} {
+	for _, field := range []string{"enableOCI", "insecureOCIForceHttp", "workloadIdentity", ".dockerconfigjson", "passCredentials", "of registries"} {
 		if _, ok := fields[field]; ok {
 			return true
 		}
@@ -75,7 +77,7 @@ func argoFields(t *testing.T, service *testenv.TokenService) map[string]string {
 		"githubAppEnterpriseBaseUrl": service.URL(), "gcpServiceAccountKey": googleKey(t, service), "useAzureWorkloadIdentity": "true",
 		"azureServicePrincipalTenantId": "tenant", "azureServicePrincipalClientId": testenv.Client, "azureServicePrincipalClientSecret": service.Secret,
 		"azureActiveDirectoryEndpoint": "https://login.microsoftonline.us",
-		fieldPass:                      "true", fieldIdentity: "aws", fieldDockerConfig: `{"auths":{"registry.example":{"username":"u","password":"p"}}}`,
+		"passCredentials":              "true", "workloadIdentity": "aws", ".dockerconfigjson": `{"auths":{"registry.example":{"username":"u","password":"p"}}}`,
 	}
 }
 
@@ -114,7 +116,7 @@ func TestEveryFieldOfArgoCDIsHonouredOrExplained(t *testing.T) {
 		}
 		if ofRegistries(fields) {
 			s := NewSettings(nil)
-			access, all, err := s.AccessIn(data, "registry.example/a")
+			access, all, err := s.Repositories().AccessIn(data, "registry.example/a")
 			if err != nil {
 				return "error: " + err.Error()
 			}
@@ -122,9 +124,9 @@ func TestEveryFieldOfArgoCDIsHonouredOrExplained(t *testing.T) {
 			if err != nil {
 				return "error: " + err.Error()
 			}
-			return fmt.Sprint(Registry("registry.example/a", "", all), access.Scope(), remote.Scope())
+			return fmt.Sprint(repository.FromRegistry("registry.example/a", "", all), access.Scope(), remote.Scope())
 		}
-		cred, err := signing(t, NewSettings(nil), service).CredentialIn(data, "s", "https://git.example/a")
+		cred, err := signing(t, NewSettings(nil), service).Repositories().CredentialIn(data, "s", "https://git.example/a")
 		if err != nil {
 			return "error: " + err.Error()
 		}
@@ -185,16 +187,16 @@ func TestARepositoryWithoutALoginTakesThatOfItsTemplate(t *testing.T) {
 		{"any", "https://git.example/shop/api", "own", ""},
 		{"any", "https://git.example/other/x", "", ""},
 	} {
-		got, err := s.Credential(c.project, c.url)
+		got, err := s.Repositories().Credential(c.project, c.url)
 		if err != nil || got.Password != c.password || got.Proxy != c.proxy || strings.HasSuffix(c.url, "web") != got.Insecure {
 			t.Errorf("%s of %s: password %q, proxy %q, insecure %t, %v", c.url, c.project, got.Password, got.Proxy, got.Insecure, err)
 		}
-		if c.password != "" && string(s.Repository(c.project, c.url)["password"]) != c.password {
+		if c.password != "" && string(s.Repositories().Repository(c.project, c.url)["password"]) != c.password {
 			t.Errorf("%s of %s is read in two ways", c.url, c.project)
 		}
 	}
 	for field, text := range map[string]string{"insecure": "perhaps", "githubAppID": "x", "depth": "-1", "forceHttpBasicAuth": "2", "useAzureWorkloadIdentity": "?"} {
-		_, err := s.CredentialIn(map[string][]byte{field: []byte(text), "url": []byte("https://h.example/x")}, "s", "https://h.example/x")
+		_, err := s.Repositories().CredentialIn(map[string][]byte{field: []byte(text), "url": []byte("https://h.example/x")}, "s", "https://h.example/x")
 		if err == nil || !strings.Contains(err.Error(), field) {
 			t.Errorf("%s %q: %v", field, text, err)
 		}
@@ -203,7 +205,7 @@ func TestARepositoryWithoutALoginTakesThatOfItsTemplate(t *testing.T) {
 	azure := map[string][]byte{
 		"azureServicePrincipalClientID": []byte("c"), "azureServicePrincipalTenantID": []byte("t"), "azureServicePrincipalClientSecret": []byte("s"),
 	}
-	if cred, err := signing(t, s, testenv.NewTokenService(t)).CredentialIn(azure, "s", "https://dev.azure.com/x/_git/y"); err != nil || cred.Tokens == nil {
+	if cred, err := signing(t, s, testenv.NewTokenService(t)).Repositories().CredentialIn(azure, "s", "https://dev.azure.com/x/_git/y"); err != nil || cred.Tokens == nil {
 		t.Errorf("%v %v", cred, err)
 	}
 }
@@ -219,28 +221,28 @@ func TestChartsAndArtifactsAreReachedWithTheLoginOfATemplateAsRepositoriesAre(t 
 		[]string{"registries", creds, "url", "oci://registry.example", "enableOCI", "true", "insecureOCIForceHttp", "true", "workloadIdentity", "aws"},
 		[]string{"own", repo, "url", "oci://registry.example/own", "project", "p", "workloadIdentity", "aws"},
 	)
-	a, fields, err := s.Access("p", "https://charts.example/shop/stable")
+	a, fields, err := s.Repositories().Access("p", "https://charts.example/shop/stable")
 	if d := gocmp.Diff([]string{"https://charts.example/shop"}, a.Within); d != "" || a.PassCredentials {
 		t.Errorf("the credential of the template is for (-want +got):\n%s\npassed on: %t", d, a.PassCredentials)
 	}
 	if err != nil || a.Username != "u" || a.Password != "long" || a.Bearer != "" || !a.Insecure || string(fields["name"]) != "stable" {
 		t.Errorf("%v %v %v", a, fields, err)
 	}
-	try, _, err := s.AccessIn(map[string][]byte{"url": []byte("https://charts.example/shop/stable"), "insecure": []byte("true")}, "https://charts.example/shop/stable")
+	try, _, err := s.Repositories().AccessIn(map[string][]byte{"url": []byte("https://charts.example/shop/stable"), "insecure": []byte("true")}, "https://charts.example/shop/stable")
 	if err != nil || try.Scope() != a.Scope() {
 		t.Errorf("a test signs in with something else: %v, %v", try, err)
 	}
 	pod := registrylogin.NewPod(registrylogin.PodOptions{})
 	open := func(address string) error {
-		access, fields, err := s.Access("p", address)
+		access, fields, err := s.Repositories().Access("p", address)
 		if err != nil {
 			return err
 		}
 		_, err = (&Registries{Settings: s, Pod: pod}).open(Registered{Address: address, Access: access, Fields: fields})
 		return err
 	}
-	_, fields, err = s.Access("p", "oci://registry.example/team/web")
-	if err != nil || !Registry("registry.example/team/web", "", fields) || string(fields[fieldPlainHTTP]) != "true" {
+	_, fields, err = s.Repositories().Access("p", "oci://registry.example/team/web")
+	if err != nil || !repository.FromRegistry("registry.example/team/web", "", fields) || string(fields["insecureOCIForceHttp"]) != "true" {
 		t.Errorf("%v %v", fields, err)
 	}
 	if err := open("oci://registry.example/team/web"); err != nil {
@@ -249,7 +251,7 @@ func TestChartsAndArtifactsAreReachedWithTheLoginOfATemplateAsRepositoriesAre(t 
 	if err := open("oci://registry.example/own"); err == nil || !strings.Contains(err.Error(), "cannot use the identity") {
 		t.Errorf("the identity in a Secret of one project: %v", err)
 	}
-	if _, _, err := s.AccessIn(map[string][]byte{"insecure": []byte("perhaps")}, "https://h.example"); err == nil || !strings.Contains(err.Error(), "insecure") {
+	if _, _, err := s.Repositories().AccessIn(map[string][]byte{"insecure": []byte("perhaps")}, "https://h.example"); err == nil || !strings.Contains(err.Error(), "insecure") {
 		t.Errorf("a flag that is none: %v", err)
 	}
 }
@@ -287,16 +289,16 @@ func TestTheAgentsOwnIdentityIsForAzureDevOpsOnly(t *testing.T) {
 	t.Parallel()
 	s := signing(t, NewSettings(nil), testenv.NewTokenService(t))
 	data := map[string][]byte{"useAzureWorkloadIdentity": []byte("true")}
-	if cred, err := s.CredentialIn(data, "s", "https://dev.azure.com/team/_git/shop"); err != nil || cred.Tokens == nil {
+	if cred, err := s.Repositories().CredentialIn(data, "s", "https://dev.azure.com/team/_git/shop"); err != nil || cred.Tokens == nil {
 		t.Errorf("%v %v", cred, err)
 	}
 	data["project"] = []byte("p")
-	if _, err := s.CredentialIn(data, "s", "https://dev.azure.com/team/_git/shop"); err == nil || !strings.Contains(err.Error(), "of one project cannot use") {
+	if _, err := s.Repositories().CredentialIn(data, "s", "https://dev.azure.com/team/_git/shop"); err == nil || !strings.Contains(err.Error(), "of one project cannot use") {
 		t.Errorf("in a Secret of one project: %v", err)
 	}
 	delete(data, "project")
 	for _, url := range []string{"https://git.example/x", "https://dev.azure.com.git.example/x", "http://127.0.0.1/x", "ssh://git@ssh.dev.azure.com/v3/x"} {
-		if _, err := s.CredentialIn(data, "s", url); err == nil || !strings.Contains(err.Error(), "useAzureWorkloadIdentity") {
+		if _, err := s.Repositories().CredentialIn(data, "s", url); err == nil || !strings.Contains(err.Error(), "useAzureWorkloadIdentity") {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
@@ -335,7 +337,7 @@ func TestTokensOfServicesReadRepositories(t *testing.T) {
 		}
 		s.secrets = keep(secret).secrets
 		list := func() (string, error) {
-			cred, err := s.Credential("p", repo.URL())
+			cred, err := s.Repositories().Credential("p", repo.URL())
 			if err != nil {
 				return "", err
 			}
@@ -383,28 +385,29 @@ func TestTheLoginOfATemplateGoesWhereTheTemplateSays(t *testing.T) {
 		[]string{"own", repo, "url", "https://git.example/own", "project", "p", "username", "x", "password", "y", "proxy", "http://p.example"},
 	)
 	values := map[string]string{"githubAppID": "7", "githubAppInstallationID": "7"}
-	for _, field := range steers {
+	for _, field := range repository.Steers() {
 		name := "https://git.example/" + field
 		value := cmp.Or(values[field], "true")
+		s.version.Add(1)
 		s.secrets[field] = Secret{kind: repo, Data: map[string][]byte{"url": []byte(name), "project": []byte("p"), field: []byte(value)}}
-		cred, err := s.Credential("p", name)
+		cred, err := s.Repositories().Credential("p", name)
 		if err == nil || !strings.Contains(err.Error(), field+" of a Secret of one project") || cred.Password != "" {
 			t.Errorf("%s: %v, %v", field, cred, err)
 		}
-		access, _, err := s.Access("p", name)
+		access, _, err := s.Repositories().Access("p", name)
 		if err == nil || access.Password != "" {
 			t.Errorf("%s over HTTP: %v, %v", field, access, err)
 		}
-		if got := s.Borrows(map[string][]byte{"url": []byte(name), field: []byte(value)}); got != field {
+		if got := s.Repositories().Borrows(map[string][]byte{"url": []byte(name), field: []byte(value)}); got != field {
 			t.Errorf("%s: the login is taken elsewhere by %q", field, got)
 		}
 	}
 	for _, name := range []string{"same", "platform", "own"} {
-		if cred, err := s.Credential("p", "https://git.example/"+name); err != nil || cred.Password == "" {
+		if cred, err := s.Repositories().Credential("p", "https://git.example/"+name); err != nil || cred.Password == "" {
 			t.Errorf("%s: %v, %v", name, cred, err)
 		}
 	}
-	if got := s.Borrows(map[string][]byte{"url": []byte("https://git.example/own"), "password": []byte("y"), "proxy": []byte("http://p.example")}); got != "" {
+	if got := s.Repositories().Borrows(map[string][]byte{"url": []byte("https://git.example/own"), "password": []byte("y"), "proxy": []byte("http://p.example")}); got != "" {
 		t.Errorf("a login of its own is taken elsewhere by %q", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/outward"
+	"github.com/slipway-gitops/slipway/internal/repository"
 	"github.com/slipway-gitops/slipway/internal/source/artifact"
 	"github.com/slipway-gitops/slipway/internal/source/registrylogin"
 	"github.com/slipway-gitops/slipway/internal/testenv"
@@ -23,8 +24,8 @@ func TestEveryLoginIsUsedOrRefusedByName(t *testing.T) {
 	cert := testenv.NewAuthority(t).Issue("agent")
 	values["tlsClientCertData"], values["tlsClientCertKey"] = string(cert.Cert), string(cert.Key)
 	pod := registrylogin.NewPod(registrylogin.PodOptions{})
-	for of, address := range map[family]string{
-		ofGit: "https://dev.azure.com/team/_git/a", ofHelm: "https://charts.example/a", ofOCI: "oci://registry.example/a",
+	for of, address := range map[repository.Family]string{
+		repository.Git: "https://dev.azure.com/team/_git/a", repository.Helm: "https://charts.example/a", repository.Registries: "oci://registry.example/a",
 	} {
 		read := func(fields map[string]string) (tried, fetched string) {
 			data := map[string][]byte{"url": []byte(address)}
@@ -34,9 +35,9 @@ func TestEveryLoginIsUsedOrRefusedByName(t *testing.T) {
 				secret = append(secret, field, value)
 			}
 			s := signing(t, keep(secret), service)
-			if of == ofGit {
-				try, err := s.CredentialIn(data, "one", address)
-				use, wrong := s.Credential("shop", address)
+			if of == repository.Git {
+				try, err := s.Repositories().CredentialIn(data, "one", address)
+				use, wrong := s.Repositories().Credential("shop", address)
 				return seen(try.Scope(), err), seen(use.Scope(), wrong)
 			}
 			a := &Artifacts{Policy: &outward.Policy{}, Registry: (&Registries{Settings: s, Pod: pod}).Open}
@@ -45,34 +46,34 @@ func TestEveryLoginIsUsedOrRefusedByName(t *testing.T) {
 			return remoteSeen(try, err), remoteSeen(use, wrong)
 		}
 		anonymous, _ := read(nil)
-		for _, l := range logins() {
-			with := map[string]string{l.field: values[l.field]}
-			for _, f := range companions()[l.field] {
+		for _, l := range repository.Logins() {
+			with := map[string]string{l.Field: values[l.Field]}
+			for _, f := range companions()[l.Field] {
 				with[f] = values[f]
 			}
 			tried, fetched := read(with)
 			if tried != fetched {
-				t.Errorf("%s for %s: a test finds %s, the engine %s", l.field, of, tried, fetched)
+				t.Errorf("%s for %s: a test finds %s, the engine %s", l.Field, of, tried, fetched)
 			}
-			taken := slices.Contains(l.to, of)
+			taken := slices.Contains(l.To, of)
 			if taken && (tried == anonymous || strings.HasPrefix(tried, "error")) {
-				t.Errorf("%s for %s has no effect: %s", l.field, of, tried)
+				t.Errorf("%s for %s has no effect: %s", l.Field, of, tried)
 			}
-			if !taken && (!strings.HasPrefix(tried, "error") || !strings.Contains(tried, l.field) || strings.Contains(tried, values[l.field])) {
-				t.Errorf("%s for %s is not refused by its name: %s", l.field, of, tried)
+			if !taken && (!strings.HasPrefix(tried, "error") || !strings.Contains(tried, l.Field) || strings.Contains(tried, values[l.Field])) {
+				t.Errorf("%s for %s is not refused by its name: %s", l.Field, of, tried)
 			}
 			with["password"] = "pw" // is for all of them
 			if tried, _ := read(with); strings.HasPrefix(tried, "error") {
-				t.Errorf("%s beside a password for %s: %s", l.field, of, tried)
+				t.Errorf("%s beside a password for %s: %s", l.Field, of, tried)
 			}
 		}
 	}
-	known := logins()
+	known := repository.Logins()
 	for _, field := range agentapi.SettingRepository.SecretFields() {
 		if field == "tlsClientCertKey" || strings.HasPrefix(field, "proxy") {
 			continue
 		}
-		if !slices.ContainsFunc(known, func(l login) bool { return l.field == field }) {
+		if !slices.ContainsFunc(known, func(l repository.Login) bool { return l.Field == field }) {
 			t.Errorf("no kind of repository takes the secret %s, and none refuses it", field)
 		}
 	}
@@ -116,15 +117,15 @@ func TestARegistryAboveSignsInForATestAsForTheEngine(t *testing.T) {
 		if (err == nil) != c.want {
 			t.Errorf("%s: the engine reads it: %v", name, err)
 		}
-		access, fields, err := s.AccessIn(map[string][]byte{"url": []byte(address), "project": []byte("shop")}, address)
+		access, fields, err := s.Repositories().AccessIn(map[string][]byte{"url": []byte(address), "project": []byte("shop")}, address)
 		if err != nil {
 			t.Fatal(err)
 		}
-		used, all, err := s.Access("shop", address)
-		if err != nil || access.Scope() != used.Scope() || fmt.Sprint(len(fields[fieldPlainHTTP])) != fmt.Sprint(len(all[fieldPlainHTTP])) {
+		used, all, err := s.Repositories().Access("shop", address)
+		if err != nil || access.Scope() != used.Scope() || fmt.Sprint(len(fields["insecureOCIForceHttp"])) != fmt.Sprint(len(all["insecureOCIForceHttp"])) {
 			t.Errorf("%s: a test signs in otherwise than the engine: %v, %v: %v", name, access, used, err)
 		}
-		if joined := s.FieldsIn(map[string][]byte{"url": []byte(address), "project": []byte("shop")}); string(joined["password"]) != access.Password {
+		if joined := s.Repositories().FieldsIn(map[string][]byte{"url": []byte(address), "project": []byte("shop")}); string(joined["password"]) != access.Password {
 			t.Errorf("%s: the fields have another password than the access", name)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
@@ -42,35 +41,12 @@ func (s *Sources) Locate(project string, n need.Need) (need.Need, error) {
 	if !ok {
 		return n, nil
 	}
-	url := s.settings.repositoryNamed(project, name)
+	url := s.settings.Repositories().Named(project, name)
 	if url == "" {
 		return n, fmt.Errorf("no Helm repository of the settings is named %.100q: add it, or write the address of the repository", name)
 	}
 	n.URL = url
 	return n, nil
-}
-
-// repositoryNamed returns the address of the Helm repository with a name: that of the project's own Secret, else that of one for
-// every project. "" stands for none.
-func (s *Settings) repositoryNamed(project, name string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	best, owned, at := "", false, ""
-	for called, sec := range s.secrets {
-		owner := sec.Get("project")
-		if sec.kind != v1alpha1.SecretTypeRepository || sec.Get("name") != name || sec.Get("url") == "" || owner != "" && owner != project ||
-			sec.Get("type") != "helm" && sec.Get("type") != "oci" && sec.Get("enableOCI") != "true" {
-			continue
-		}
-		mine := owner != ""
-		if best == "" || mine && !owned || mine == owned && called < at {
-			best, owned, at = sec.Get("url"), mine, called
-			if !strings.Contains(best, "://") && (sec.Get("enableOCI") == "true" || sec.Get("type") == "oci") {
-				best = "oci://" + best
-			}
-		}
-	}
-	return best
 }
 
 // FetchNeed implements supply.Needs.
@@ -102,7 +78,7 @@ func (a *Artifacts) file(s *Settings, project, url string) (*artifact.Repo, erro
 		return nil, errNoArtifacts
 	}
 	return a.openAs(s, named{project: project, url: url, file: true}, func() (artifact.Remote, error) {
-		access, _, err := s.Access(project, url)
+		access, _, err := s.Repositories().Access(project, url)
 		if err != nil {
 			return nil, err
 		}

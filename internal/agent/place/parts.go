@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/git"
 	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
 	"github.com/slipway-gitops/slipway/internal/source/lfs"
@@ -18,36 +17,6 @@ func (s *Settings) submodules() bool {
 	return on || err != nil
 }
 
-// extent is what of a repository is read beside its own objects, and with which login.
-type extent struct {
-	large   bool     // files of Git LFS are fetched
-	within  []string // addresses that the login is for
-	bounded bool     // the login is a template's: other repositories that it is for have it already
-}
-
-// reach finds how a project reaches a repository, and how far that goes.
-func (s *Settings) reach(project, url string) (git.Credential, extent, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	sec, name := s.pick(project, url)
-	cred, err := s.toCredential(sec, name, url)
-	if err != nil {
-		return git.Credential{}, extent{}, err
-	}
-	on, err := sec.flag("enableLfs")
-	if err != nil {
-		return git.Credential{}, extent{}, fmt.Errorf("Secret %s: %w", name, err)
-	}
-	return cred, extent{large: on, within: sec.bounds(), bounded: sec.within != "" || sec.kind == v1alpha1.SecretTypeRepoCreds}, nil
-}
-
-// open is how a repository is reached without signing in.
-func (s *Settings) open(url string) (git.Credential, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.readCredential(Secret{}, url)
-}
-
 // partsOf gives a project what commits of a repository refer to.
 func (s *Sources) partsOf(project string, r reached) gitsource.Parts {
 	var out gitsource.Parts
@@ -56,13 +25,13 @@ func (s *Sources) partsOf(project string, r reached) gitsource.Parts {
 			return s.module(ctx, project, r, address, commit)
 		}
 	}
-	if r.large && s.Large != nil {
+	if r.extent.Large && s.Large != nil {
 		out.Large = func(ctx context.Context, endpoint string, p lfs.Pointer) ([]byte, error) {
 			return s.Large.Get(ctx, lfs.Repository{
 				URL: r.repo.URL(), Scope: r.repo.Scope(),
 				Access: func(ctx context.Context, refused string) (web.Access, error) {
 					a, err := signedIn(ctx, r.cred, refused)
-					a.Within = append(lfs.Own(r.repo.URL()), r.within...)
+					a.Within = append(lfs.Own(r.repo.URL()), r.extent.Within...)
 					return a, err
 				},
 			}, endpoint, p)
@@ -84,7 +53,7 @@ func (s *Sources) module(ctx context.Context, project string, parent reached, ad
 		return nil, fmt.Errorf("a submodule in a local directory is read only where sourceRepos of project %s permits it", project)
 	case !permitted:
 		key = reach{url: address, open: true}
-	case remote.Host() == parent.repo.Remote().Host() && !parent.bounded:
+	case remote.Host() == parent.repo.Remote().Host() && !parent.extent.Bounded:
 		// Argo CD signs in to submodules as to their repository. The login of a template goes no further than its address.
 		key.lender, lent = parent.repo.Scope(), &parent.cred
 	}

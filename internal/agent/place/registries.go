@@ -2,31 +2,18 @@ package place
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/slipway-gitops/slipway/internal/outward"
+	"github.com/slipway-gitops/slipway/internal/repository"
 	"github.com/slipway-gitops/slipway/internal/source/archive"
 	"github.com/slipway-gitops/slipway/internal/source/artifact"
-	"github.com/slipway-gitops/slipway/internal/source/dockerhub"
 	"github.com/slipway-gitops/slipway/internal/source/oci"
 	"github.com/slipway-gitops/slipway/internal/source/registrylogin"
-)
-
-// Fields of a repository Secret that are of charts and registries alone.
-const (
-	fieldDockerConfig = ".dockerconfigjson"
-	fieldIdentity     = "workloadIdentity" // aws, gcp or azure: sign in with the identity of the agent's pod
-	fieldAzure        = "useAzureWorkloadIdentity"
-	fieldPlainHTTP    = "insecureOCIForceHttp"
-	fieldOCI          = "enableOCI"
-	fieldPass         = "passCredentials" // send the credential where the index of a Helm repository leads
 )
 
 // Parameters of argocd-cmd-params-cm about registries, as in Argo CD.
@@ -59,20 +46,16 @@ func (r *Registries) open(of Registered) (*oci.Remote, error) {
 		return nil, errors.New("OCI registries are not read here: use a Helm repository, or vendor the chart in Git")
 	}
 	address, version, err := oci.ParseArtifact(of.Address, of.Chart)
-	if err == nil {
-		err = Secret{Data: of.Fields}.signsInTo(ofOCI)
-	}
 	if err != nil {
 		return nil, err
 	}
-	field := func(name string) string { return strings.TrimSpace(string(of.Fields[name])) }
+	sec := repository.Secret{Data: of.Fields}
 	o := oci.Options{
-		Address: address, Version: version, Chart: of.Chart != "", Access: of.Access, PlainHTTP: field(fieldPlainHTTP) == "true",
+		Address: address, Version: version, Chart: of.Chart != "", Access: of.Access, PlainHTTP: sec.PlainHTTP(),
 		Outbound: r.Outbound, Store: r.Store, Log: r.Log,
 	}
 	o.MediaTypes, o.Limits = r.parameters(o.Chart)
-	o.Keeper, o.Access.Identity, err = r.keeper(of, field)
-	if err != nil {
+	if o.Keeper, o.Access.Identity, err = sec.Keeper(of.Access, r.Pod); err != nil {
 		return nil, err
 	}
 	return oci.Open(o)
@@ -85,7 +68,7 @@ func (r *Registries) Try(ctx context.Context, of Registered) (tags int, err erro
 	if err != nil {
 		return 0, err
 	}
-	if strings.TrimSpace(string(of.Fields[fieldOCI])) == "true" || remote.Root() {
+	if (repository.Secret{Data: of.Fields}).Registry() || remote.Root() {
 		return -1, remote.Ping(ctx)
 	}
 	found, err := remote.Releases(ctx, "", maxVersions)
@@ -103,43 +86,6 @@ func (r *Registries) Versions(ctx context.Context, of Registered) (artifact.Rele
 
 // maxVersions bounds the versions that are listed of one artifact.
 const maxVersions = 100_000
-
-// keeper has the secrets of a setting, and its identity; none where user name, password and token of the access are all.
-func (r *Registries) keeper(of Registered, field func(string) string) (registrylogin.Keeper, string, error) {
-	sec := Secret{Data: of.Fields}
-	cloud := field(fieldIdentity)
-	azure, err := sec.flag(fieldAzure)
-	if err != nil {
-		return nil, "", err
-	}
-	if cloud == "" && azure {
-		cloud = string(registrylogin.Azure)
-	}
-	way := of.Access.WithoutSecrets().Scope()
-	switch {
-	case cloud != "":
-		called, err := registrylogin.ParseCloud(cloud)
-		if err != nil {
-			return nil, "", fmt.Errorf("%s of the repository: %w", fieldIdentity, err)
-		}
-		if err := sec.forAgent(); err != nil {
-			return nil, "", err
-		}
-		if r.Pod == nil {
-			return nil, "", errors.New("the identity of a pod is not used here: set user name and password")
-		}
-		return r.Pod.Keeper(called, of.Access), "pod " + string(called) + " " + way, nil
-	case len(of.Fields[fieldDockerConfig]) > 0 && of.Access.Username == "" && of.Access.Password == "" && of.Access.Bearer == "":
-		raw := of.Fields[fieldDockerConfig]
-		config, err := registrylogin.ReadDockerConfig(raw)
-		if err != nil {
-			return nil, "", err
-		}
-		sum := sha256.Sum256(raw)
-		return config, "docker " + hex.EncodeToString(sum[:]) + " " + way, nil
-	}
-	return nil, "", nil
-}
 
 // parameters are the media types that are unpacked, and the bounds of what is in them.
 func (r *Registries) parameters(chart bool) ([]string, archive.Limits) {
@@ -159,55 +105,4 @@ func (r *Registries) parameters(chart bool) ([]string, archive.Limits) {
 		limits.Bytes = min(q.Value(), maxExtracted)
 	}
 	return types, limits
-}
-
-// ofRegistry reports whether an address is one of a registry: it has the scheme of registries, or none and a host with a path, as
-// Argo CD writes registries of Helm charts.
-func ofRegistry(address string) bool {
-	if isOCI(address) {
-		return true
-	}
-	host, _, _ := strings.Cut(address, "/")
-	return address != "" && !strings.Contains(address, "://") && !strings.ContainsAny(host, "@\\ ") && strings.Contains(host, ".") &&
-		!strings.HasPrefix(address, "/") && onlyPort(host)
-}
-
-// onlyPort reports whether what follows a colon in a host is a port: git@host:path and host:path are of Git.
-func onlyPort(host string) bool {
-	_, port, has := strings.Cut(host, ":")
-	return !has || port != "" && strings.Trim(port, "0123456789") == ""
-}
-
-// sameRegistry reports whether two addresses name one repository of a registry; both may leave out the scheme.
-func sameRegistry(a, b string) bool {
-	x, ok := registryAddress(a)
-	if !ok {
-		return false
-	}
-	y, ok := registryAddress(b)
-	return ok && x == y
-}
-
-// belowRegistry reports whether an address is at or under that of a template.
-func belowRegistry(address, prefix string) bool {
-	x, ok := registryAddress(address)
-	if !ok {
-		return false
-	}
-	y, ok := registryAddress(prefix)
-	return ok && x.Host == y.Host && (y.Path == "" || x.Path == y.Path || strings.HasPrefix(x.Path, y.Path+"/"))
-}
-
-func registryAddress(text string) (oci.Address, bool) {
-	if !ofRegistry(text) {
-		return oci.Address{}, false
-	}
-	a, _, err := oci.ParseAddress(text)
-	a.Host = dockerhub.Host(a.Host)
-	return a, err == nil
-}
-
-// Registry reports whether a source is read from a registry: by its address, or because the fields of its Secret set it.
-func Registry(address, chart string, fields map[string][]byte) bool {
-	return isOCI(address) || strings.TrimSpace(string(fields[fieldOCI])) == "true" || chart != "" && ofRegistry(address)
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/repository"
 	"github.com/slipway-gitops/slipway/internal/webhook"
 )
 
@@ -42,7 +43,7 @@ const (
 // Settings is what Secrets and ConfigMaps in the agent's namespace say. Values of Secrets stay in here: they leave
 // only as credentials that hide themselves.
 type Settings struct {
-	SignIn SignIn // set before anything is asked
+	SignIn repository.SignIn // set before anything is asked
 
 	changed func()
 
@@ -54,7 +55,8 @@ type Settings struct {
 	rings   map[string]projectRing       // keys to decrypt with, by project
 	ringsAt uint64                       // the version that they are of
 
-	rendering atomic.Pointer[renderingAt]
+	rendering    atomic.Pointer[renderingAt]
+	repositories atomic.Pointer[repositoriesAt]
 }
 
 // Secret is a labelled Secret of the agent's namespace.
@@ -63,9 +65,10 @@ type Secret struct {
 	Data    map[string][]byte
 	Labels  map[string]string
 	Version string // resourceVersion
-	within  string // the address that the login is for; "" for that of the Secret itself
-	strays  string // a field with which a Secret of one project would send the login of a template elsewhere; "" for none
 }
+
+// Get is a field without the spaces around it.
+func (s Secret) Get(key string) string { return repository.Secret{Data: s.Data}.Get(key) }
 
 // NewSettings makes settings that are empty, and call changed for every change.
 func NewSettings(changed func()) *Settings {

@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/render/need"
 	"github.com/slipway-gitops/slipway/internal/git"
+	"github.com/slipway-gitops/slipway/internal/repository"
 	"github.com/slipway-gitops/slipway/internal/sops"
 	"github.com/slipway-gitops/slipway/internal/source/artifact"
 	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
@@ -52,10 +53,10 @@ type reach struct {
 }
 
 type reached struct {
-	repo *gitsource.Repo
-	cred git.Credential
-	extent
-	err error
+	repo   *gitsource.Repo
+	cred   git.Credential
+	extent repository.Extent
+	err    error
 }
 
 // what is a revision of a repository as seen with one credential: of Git, or of charts and artifacts.
@@ -106,9 +107,9 @@ func (s *Sources) find(key reach, lent *git.Credential) reached {
 		return r
 	}
 	if key.open {
-		r.cred, r.err = s.settings.open(key.url)
+		r.cred, r.err = s.settings.Repositories().Open(key.url)
 	} else {
-		r.cred, r.extent, r.err = s.settings.reach(key.project, key.url)
+		r.cred, r.extent, r.err = s.settings.Repositories().Reach(key.project, key.url)
 	}
 	if lent != nil && r.err == nil && r.cred.Anonymous() {
 		r.cred = *lent

@@ -19,7 +19,7 @@ import (
 // charts, whether it is a registry.
 func (v *keeper) tryRegistry(ctx context.Context, data map[string][]byte) (string, error) {
 	address := strings.TrimSpace(string(data["url"]))
-	access, fields, err := v.Settings.AccessIn(data, address)
+	access, fields, err := v.Settings.Repositories().AccessIn(data, address)
 	if err != nil {
 		return "", err
 	}
@@ -56,7 +56,7 @@ func fromRegistry(err error) error {
 // registryRefs lists the tags of an artifact, or the versions of the one chart that the search names: registries cannot list what
 // they have.
 func (v *browser) registryRefs(ctx context.Context, req api.RepositoryRefsRequest) (any, error) {
-	access, fields, err := v.Settings.Access(req.ArgoProject, req.RepoURL)
+	access, fields, err := v.Settings.Repositories().Access(req.ArgoProject, req.RepoURL)
 	if err != nil {
 		return nil, command.Refuse(agentapi.CodeInvalid, "%v", err)
 	}

@@ -106,7 +106,7 @@ func (v *browser) repositoryRefs(ctx context.Context, cmd agentapi.Command, req 
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
-	data := v.Settings.Repository(req.ArgoProject, req.RepoURL)
+	data := v.Settings.Repositories().Repository(req.ArgoProject, req.RepoURL)
 	kind, err := typeOfRepository(req.Type, req.RepoURL, data)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (v *browser) repositoryRefs(ctx context.Context, cmd agentapi.Command, req 
 	case repositoryHelm:
 		return v.charts(ctx, req, data)
 	}
-	cred, err := v.Settings.Credential(req.ArgoProject, req.RepoURL)
+	cred, err := v.Settings.Repositories().Credential(req.ArgoProject, req.RepoURL)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func (v *browser) repositoryPaths(ctx context.Context, cmd agentapi.Command, req
 	if err := v.mayLook(cmd, req.ArgoProject, req.RepoURL); err != nil {
 		return nil, err
 	}
-	kind, err := typeOfRepository("", req.RepoURL, v.Settings.Repository(req.ArgoProject, req.RepoURL))
+	kind, err := typeOfRepository("", req.RepoURL, v.Settings.Repositories().Repository(req.ArgoProject, req.RepoURL))
 	if err != nil {
 		return nil, err
 	}

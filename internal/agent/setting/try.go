@@ -36,7 +36,7 @@ func (v *keeper) try(ctx context.Context, t agentapi.SettingType, data map[strin
 	var err error
 	fields := data // with what a template adds
 	if t == agentapi.SettingRepository {
-		fields = v.Settings.FieldsIn(data)
+		fields = v.Settings.Repositories().FieldsIn(data)
 	}
 	switch {
 	case t == agentapi.SettingCluster:
@@ -100,7 +100,7 @@ func tells(err error) bool {
 func (v *keeper) tryGit(ctx context.Context, data map[string][]byte, revision string) (api.SettingTest, error) {
 	var out api.SettingTest
 	address := strings.TrimSpace(string(data["url"]))
-	cred, err := v.Settings.CredentialIn(data, "of the repository", address)
+	cred, err := v.Settings.Repositories().CredentialIn(data, "of the repository", address)
 	if err != nil {
 		return out, err
 	}
@@ -246,7 +246,7 @@ func (v *keeper) checkAims(req agentapi.SettingChange, have, next map[string][]b
 	if req.Type != agentapi.SettingRepository {
 		return nil
 	}
-	if field := v.Settings.Borrows(next); field != "" {
+	if field := v.Settings.Repositories().Borrows(next); field != "" {
 		return command.Refuse(agentapi.CodeInvalid, "%s would send the login of a template another way: set it in the template, "+
 			"or give the repository a login of its own", field)
 	}

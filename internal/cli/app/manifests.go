@@ -144,7 +144,7 @@ func desired(
 			return nil, err
 		}
 		defer local.Close()
-		remote, err := desire.Surroundings()
+		remote, err := desire.Surroundings(app.Spec.ProjectName())
 		if err != nil {
 			return nil, err
 		}
@@ -152,7 +152,7 @@ func desired(
 		local.Elsewhere = remote
 		fetch = local
 	} else {
-		remote, err := desire.OpenRemote(ctx, cluster)
+		remote, err := desire.OpenRemote(ctx, cluster, app.Spec.ProjectName())
 		if err != nil {
 			return nil, err
 		}

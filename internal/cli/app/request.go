@@ -205,7 +205,7 @@ func (f *requestFlags) localManifests(ctx context.Context, app *v1alpha1.Applica
 		return nil, err
 	}
 	defer local.Close()
-	remote, err := desire.Surroundings()
+	remote, err := desire.Surroundings(app.Spec.ProjectName())
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,7 +14,9 @@ import (
 	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/engine/render/need"
 	"github.com/slipway-gitops/slipway/internal/git"
+	"github.com/slipway-gitops/slipway/internal/grant"
 	"github.com/slipway-gitops/slipway/internal/outward"
+	"github.com/slipway-gitops/slipway/internal/repository"
 	"github.com/slipway-gitops/slipway/internal/source"
 	"github.com/slipway-gitops/slipway/internal/source/archive"
 	"github.com/slipway-gitops/slipway/internal/source/artifact"
@@ -28,9 +29,10 @@ import (
 
 // Remote fetches sources, and what they need, from Git repositories, Helm repositories, registries and web servers. Close it after use.
 type Remote struct {
-	creds  credentials
-	docker registrylogin.Keeper // signs in to registries that have no credential; nil: nothing does
-	policy *outward.Policy      // of what Applications and repositories name
+	project string // whose Application names the sources
+	book    repository.Book
+	docker  registrylogin.Keeper // signs in to registries that have no credential; nil: nothing does
+	policy  *outward.Policy      // of what Applications and repositories name
 
 	base   string // directory of mirrors and archives; "" until something is fetched
 	done   func() // gives it up
@@ -39,10 +41,10 @@ type Remote struct {
 	opened []interface{ Close() }
 }
 
-// OpenRemote reads the repository Secrets beside the Applications. Mirrors are kept in the user's cache directory, or,
-// while another process uses them there, nowhere.
-func OpenRemote(ctx context.Context, cluster *connect.Cluster) (*Remote, error) {
-	creds, err := readCredentials(ctx, cluster)
+// OpenRemote reads the repository Secrets beside the Applications, for an Application of a project. Mirrors are kept in the user's cache
+// directory, or, while another process uses them there, nowhere.
+func OpenRemote(ctx context.Context, cluster *connect.Cluster, project string) (*Remote, error) {
+	book, err := readBook(ctx, cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -50,23 +52,30 @@ func OpenRemote(ctx context.Context, cluster *connect.Cluster) (*Remote, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &Remote{creds: creds, policy: policy}, nil
+	return newRemote(project, book, policy), nil
 }
 
 // CredentialsVariable names the environment variable with a file of repository Secrets.
 const CredentialsVariable = "SLIPWAY_REPOSITORY_CREDENTIALS"
 
-// Surroundings are the credentials and rules that the environment names.
-func Surroundings() (*Remote, error) {
+// newRemote fetches with the Secrets of a book.
+func newRemote(project string, book repository.Book, policy *outward.Policy) *Remote {
+	book.SignIn.Keeper = grant.NewKeeper(policy, time.Now)
+	return &Remote{project: project, book: book, policy: policy}
+}
+
+// Surroundings are the credentials and rules that the environment names, for an Application of a project.
+func Surroundings(project string) (*Remote, error) {
 	policy, err := (&outward.Flags{}).Policy()
 	if err != nil {
 		return nil, err
 	}
-	return Elsewhere{Credentials: os.Getenv(CredentialsVariable), Policy: policy}.Open()
+	return Elsewhere{Project: project, Credentials: os.Getenv(CredentialsVariable), Policy: policy}.Open()
 }
 
 // Elsewhere are the credentials and rules to fetch with where there is no cluster.
 type Elsewhere struct {
+	Project     string // of the Application
 	Credentials string // file with repository Secrets; "" for none
 	Docker      string // config.json of Docker, for registries; "" for none
 	Policy      *outward.Policy
@@ -74,11 +83,11 @@ type Elsewhere struct {
 
 // Open reads the credentials. Nothing is fetched yet.
 func (e Elsewhere) Open() (*Remote, error) {
-	r := &Remote{policy: e.Policy}
-	var err error
-	if r.creds, err = fileCredentials(e.Credentials); err != nil {
+	book, err := fileBook(e.Credentials)
+	if err != nil {
 		return nil, err
 	}
+	r := newRemote(e.Project, book, e.Policy)
 	if e.Docker != "" {
 		raw, err := os.ReadFile(e.Docker)
 		if err != nil {
@@ -162,14 +171,18 @@ func (r *Remote) Fetch(ctx context.Context, src v1alpha1.ApplicationSource, revi
 // FetchNeed brings what a source needs here.
 func (r *Remote) FetchNeed(ctx context.Context, n need.Need) (source.Tree, error) {
 	if name, ok := n.Alias(); ok {
-		if n.URL = r.creds.names[name]; n.URL == "" {
+		if n.URL = r.book.Named(r.project, name); n.URL == "" {
 			return nil, fmt.Errorf("no credential names the Helm repository %.100q: write its address in Chart.yaml, or add a Secret with "+
 				"that name to the file of --credentials", name)
 		}
 	}
 	switch {
 	case n.Kind == need.File:
-		file, err := webfile.New(n.URL, r.policy, r.creds.way(n.URL).access, need.FileName)
+		access, _, err := r.book.Access(r.project, n.URL)
+		if err != nil {
+			return nil, err
+		}
+		file, err := webfile.New(n.URL, r.policy, access, need.FileName)
 		if err != nil {
 			return nil, err
 		}
@@ -182,7 +195,7 @@ func (r *Remote) FetchNeed(ctx context.Context, n need.Need) (source.Tree, error
 
 // artifactual reports whether a source is a chart or an artifact of a registry.
 func artifactual(src v1alpha1.ApplicationSource) bool {
-	return src.Chart != "" || strings.HasPrefix(src.RepoURL, oci.Scheme)
+	return src.Chart != "" || repository.IsOCI(src.RepoURL)
 }
 
 // commit fetches a commit of a Git repository.
@@ -196,7 +209,11 @@ func (r *Remote) commit(ctx context.Context, src v1alpha1.ApplicationSource) (so
 			return nil, err
 		}
 	}
-	mirror, err := r.git.Mirror(src.RepoURL, r.creds.of(src.RepoURL))
+	cred, err := r.book.Credential(r.project, src.RepoURL)
+	if err != nil {
+		return nil, err
+	}
+	mirror, err := r.git.Mirror(src.RepoURL, cred)
 	if err != nil {
 		return nil, err
 	}
@@ -230,10 +247,16 @@ func (r *Remote) artifact(ctx context.Context, src v1alpha1.ApplicationSource) (
 			return nil, err
 		}
 	}
-	reach := r.creds.way(src.RepoURL)
-	access := reach.access
+	access, fields, err := r.book.Access(r.project, src.RepoURL)
+	if err != nil {
+		return nil, err
+	}
+	sec := repository.Secret{Data: fields}
 	revision := artifact.Revision{Chart: src.Chart, Version: src.TargetRevision}
-	if !strings.HasPrefix(src.RepoURL, oci.Scheme) && strings.Contains(src.RepoURL, "://") {
+	if !repository.FromRegistry(src.RepoURL, src.Chart, fields) {
+		if err := sec.SignsInTo(repository.Helm); err != nil {
+			return nil, err
+		}
 		repo, err := helmrepo.New(src.RepoURL, access, helmrepo.Options{Policy: r.policy, Store: r.store})
 		if err != nil {
 			return nil, err
@@ -246,9 +269,13 @@ func (r *Remote) artifact(ctx context.Context, src v1alpha1.ApplicationSource) (
 		return nil, err
 	}
 	o := oci.Options{
-		Address: address, Version: version, Chart: src.Chart != "", Access: access, PlainHTTP: reach.plain, Outbound: r.policy, Store: r.store,
+		Address: address, Version: version, Chart: src.Chart != "", Access: access, PlainHTTP: sec.PlainHTTP(),
+		Outbound: r.policy, Store: r.store,
 	}
-	if r.docker != nil && access.Username == "" && access.Password == "" && access.Bearer == "" {
+	if o.Keeper, o.Access.Identity, err = sec.Keeper(access, nil); err != nil {
+		return nil, err
+	}
+	if o.Keeper == nil && r.docker != nil && access.Username == "" && access.Password == "" && access.Bearer == "" {
 		o.Keeper, o.Access.Identity = r.docker, "docker"
 	}
 	remote, err := oci.Open(o)

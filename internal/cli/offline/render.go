@@ -84,7 +84,7 @@ func renderRun(ctx context.Context, o renderOptions) error {
 		if err != nil {
 			return iostream.Usagef("%s", err)
 		}
-		remote, err := desire.Elsewhere{Credentials: o.credentials, Docker: o.docker, Policy: policy}.Open()
+		remote, err := desire.Elsewhere{Project: app.Spec.ProjectName(), Credentials: o.credentials, Docker: o.docker, Policy: policy}.Open()
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package place
+package repository
 
 import (
 	"cmp"
@@ -10,33 +10,27 @@ import (
 
 // Access finds how a project reaches a chart repository or a registry, from the same Secrets as Credential, and returns their fields as
 // well. They are not to be changed.
-func (s *Settings) Access(project, address string) (web.Access, map[string][]byte, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	best, name := s.pick(project, address)
-	return s.toAccess(best, name, address)
+func (b Book) Access(project, address string) (web.Access, map[string][]byte, error) {
+	best, name := b.pick(project, address)
+	return b.toAccess(best, name, address)
 }
 
 // AccessIn reads how to reach a chart repository or a registry from what its Secret holds, or would hold. Where that has no way to
 // sign in, the template that fits is used, as for an Application; the fields that are returned contain those of the template.
-func (s *Settings) AccessIn(data map[string][]byte, address string) (web.Access, map[string][]byte, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	sec, called := s.joined(data, "of the repository", address)
-	return s.toAccess(sec, called, address)
+func (b Book) AccessIn(data map[string][]byte, address string) (web.Access, map[string][]byte, error) {
+	sec, called := b.joined(data, "of the repository", address)
+	return b.toAccess(sec, called, address)
 }
 
 // FieldsIn are what a Secret holds, or would hold, with what it takes over from a template. They are not to be changed.
-func (s *Settings) FieldsIn(data map[string][]byte) map[string][]byte {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	sec, _ := s.joined(data, "", Secret{Data: data}.Get("url"))
+func (b Book) FieldsIn(data map[string][]byte) map[string][]byte {
+	sec, _ := b.joined(data, "", Secret{Data: data}.Get("url"))
 	return sec.Data
 }
 
-// toAccess reads a repository Secret for what is reached over HTTP. Callers hold the lock.
-func (s *Settings) toAccess(sec Secret, name, address string) (web.Access, map[string][]byte, error) {
-	a, err := s.accessOf(sec, hostnameOf(address))
+// toAccess reads a repository Secret for what is reached over HTTP.
+func (b Book) toAccess(sec Secret, name, address string) (web.Access, map[string][]byte, error) {
+	a, err := b.accessOf(sec, hostnameOf(address))
 	basic, wrong := sec.flag("forceHttpBasicAuth")
 	pass, bad := sec.flag(fieldPass)
 	if err = errors.Join(sec.straying(), err, wrong, bad); err != nil {
@@ -50,15 +44,15 @@ func (s *Settings) toAccess(sec Secret, name, address string) (web.Access, map[s
 }
 
 // accessOf reads from a repository Secret how a host is reached, and what is sent to it: for repositories of Git, chart repositories and
-// registries alike. Callers hold the lock.
-func (s *Settings) accessOf(sec Secret, host string) (web.Access, error) {
+// registries alike.
+func (b Book) accessOf(sec Secret, host string) (web.Access, error) {
 	a := web.Access{
 		Username: sec.Get("username"), Password: sec.Get("password"), Bearer: sec.Get("bearerToken"),
 		ClientCert: sec.Data["tlsClientCertData"], ClientKey: sec.Data["tlsClientCertKey"],
 		Proxy: sec.Get("proxy"), NoProxy: sec.Get("noProxy"),
 	}
 	if host != "" {
-		a.CA = s.authority(host)
+		a.CA = b.authority(host)
 	}
 	for _, key := range []string{"insecure", "insecureIgnoreHostKey"} {
 		on, err := sec.flag(key)
@@ -97,12 +91,4 @@ func hostnameOf(address string) string {
 		}
 	}
 	return ""
-}
-
-// trimOCI is an address without the scheme of registries.
-func trimOCI(address string) string {
-	if isOCI(address) {
-		return address[len("oci://"):]
-	}
-	return address
 }
