@@ -67,12 +67,12 @@ func rooms() map[string][]string {
 		"internal/statement": {api},
 		redact:               {chained},
 		"internal/grant":     {"internal/outward", "internal/source/web"}, "internal/repository": {api, source + "/...", "internal/git", "internal/grant", "internal/webhook"},
-		"internal/operate":   {api, object, "internal/engine/mark", "internal/project"},
-		"internal/cause":     {api, object, redact},
-		"internal/clue":      {api, object, "internal/cause"},
-		"internal/why":       {api, object, "internal/engine/mark", "internal/cause", "internal/project", "internal/operate", redact},
-		"internal/inspect":   {api, object, diff, health, redact},
-		"internal/deeplink":  {api, "internal/engine/action"},
+		"internal/operate":  {api, object, "internal/engine/mark", "internal/project"},
+		"internal/cause":    {api, object, redact},
+		"internal/clue":     {api, object, "internal/cause"},
+		"internal/why":      {api, object, "internal/engine/mark", "internal/cause", "internal/project", "internal/operate", redact},
+		"internal/inspect":  {api, object, diff, health, redact},
+		"internal/deeplink": {api, "internal/engine/action"},
 
 		"internal/cli": {
 			api, source + "/...", "internal/git", "internal/grant", "internal/repository", "internal/gitserve", "dev/demo",
