@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/outward"
+	"github.com/slipway-gitops/slipway/internal/repository"
 	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
@@ -70,7 +71,7 @@ func TestASubmoduleIsReadWithACredentialOfThePermittedOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if modules := strings.Contains(got.Scope, "+modules"); modules != settings.submodules() {
+		if modules := strings.Contains(got.Scope, "+modules"); modules != repository.Submodules(settings.Config(ConfigParameters)) {
 			t.Errorf("the scope is %s", got.Scope)
 		}
 		return func(name string) (string, error) {

@@ -20,8 +20,8 @@ import (
 	"github.com/slipway-gitops/slipway/internal/source"
 	"github.com/slipway-gitops/slipway/internal/source/archive"
 	"github.com/slipway-gitops/slipway/internal/source/artifact"
-	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
 	"github.com/slipway-gitops/slipway/internal/source/helmrepo"
+	"github.com/slipway-gitops/slipway/internal/source/lfs"
 	"github.com/slipway-gitops/slipway/internal/source/oci"
 	"github.com/slipway-gitops/slipway/internal/source/registrylogin"
 	"github.com/slipway-gitops/slipway/internal/source/webfile"
@@ -33,10 +33,12 @@ type Remote struct {
 	book    repository.Book
 	docker  registrylogin.Keeper // signs in to registries that have no credential; nil: nothing does
 	policy  *outward.Policy      // of what Applications and repositories name
+	whole   bool                 // submodules are read
 
 	base   string // directory of mirrors and archives; "" until something is fetched
 	done   func() // gives it up
 	git    *git.Client
+	large  *lfs.Store
 	store  *archive.Store
 	opened []interface{ Close() }
 }
@@ -52,7 +54,13 @@ func OpenRemote(ctx context.Context, cluster *connect.Cluster, project string) (
 	if err != nil {
 		return nil, err
 	}
-	return newRemote(project, book, policy), nil
+	parameters, err := readConfigMap(ctx, cluster, "argocd-cmd-params-cm")
+	if err != nil {
+		return nil, err
+	}
+	r := newRemote(project, book, policy)
+	r.whole = repository.Submodules(parameters)
+	return r, nil
 }
 
 // CredentialsVariable names the environment variable with a file of repository Secrets.
@@ -61,7 +69,7 @@ const CredentialsVariable = "SLIPWAY_REPOSITORY_CREDENTIALS"
 // newRemote fetches with the Secrets of a book.
 func newRemote(project string, book repository.Book, policy *outward.Policy) *Remote {
 	book.SignIn.Keeper = grant.NewKeeper(policy, time.Now)
-	return &Remote{project: project, book: book, policy: policy}
+	return &Remote{project: project, book: book, policy: policy, whole: true}
 }
 
 // Surroundings are the credentials and rules that the environment names, for an Application of a project.
@@ -196,44 +204,6 @@ func (r *Remote) FetchNeed(ctx context.Context, n need.Need) (source.Tree, error
 // artifactual reports whether a source is a chart or an artifact of a registry.
 func artifactual(src v1alpha1.ApplicationSource) bool {
 	return src.Chart != "" || repository.IsOCI(src.RepoURL)
-}
-
-// commit fetches a commit of a Git repository.
-func (r *Remote) commit(ctx context.Context, src v1alpha1.ApplicationSource) (source.Tree, error) {
-	if r.git == nil {
-		dir, err := r.room("git")
-		if err != nil {
-			return nil, err
-		}
-		if r.git, err = git.New(ctx, git.Options{Dir: dir, Hosts: r.policy}); err != nil {
-			return nil, err
-		}
-	}
-	cred, err := r.book.Credential(r.project, src.RepoURL)
-	if err != nil {
-		return nil, err
-	}
-	mirror, err := r.git.Mirror(src.RepoURL, cred)
-	if err != nil {
-		return nil, err
-	}
-	refs, err := mirror.LsRemote(ctx)
-	if err != nil {
-		return nil, err
-	}
-	found, err := refs.Resolve(src.TargetRevision, src.TagPrefix)
-	if err != nil {
-		return nil, err
-	}
-	if found.Ref == "" {
-		err = mirror.FetchCommit(ctx, found.Commit)
-	} else {
-		err = mirror.Fetch(ctx, found.Ref)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return gitsource.NewTree(mirror, found.Commit, 0) //nolint:contextcheck // it reads what is on disk
 }
 
 // artifact fetches a chart, or an artifact of a registry.

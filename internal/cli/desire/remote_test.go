@@ -2,12 +2,14 @@ package desire
 
 import (
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/render/need"
 	"github.com/slipway-gitops/slipway/internal/outward"
+	"github.com/slipway-gitops/slipway/internal/repository"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
@@ -54,5 +56,50 @@ func TestAGitRepositoryIsNotLookedForOnThisMachineUnlessThatIsAllowed(t *testing
 	}
 	if raw, err := tree.ReadFile("web/all.yaml"); err != nil || string(raw) != "kind: ConfigMap" {
 		t.Errorf("%q, %v", raw, err)
+	}
+}
+
+// TestASubmoduleIsReadAsInAnAgent has one that takes the login of its repository, and a file of Git LFS.
+func TestASubmoduleIsReadAsInAnAgent(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	server := testenv.Git(t, testenv.GitAuth(func(r *http.Request) bool {
+		user, password, _ := r.BasicAuth()
+		return user == "ann" && password == "s3cret"
+	}))
+	commit := server.NewRepo("base").Commit(map[string]string{"all.yaml": "kind: ConfigMap"}, "base")
+	repo := server.NewRepo("shop")
+	const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:" +
+		"4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
+	repo.Apply("main", "first", testenv.Change{Path: "base", Mode: "160000", Content: commit},
+		testenv.Change{Path: ".gitmodules", Content: "[submodule \"base\"]\n\tpath = base\n\turl = ../base.git\n"},
+		testenv.Change{Path: ".gitattributes", Content: "*.bin filter=lfs\n"}, testenv.Change{Path: "large.bin", Content: pointer})
+	for _, large := range []string{"false", "true"} {
+		r := remote(t, "127.0.0.0/8")
+		r.book.Secrets = map[string]repository.Secret{"shop": {Kind: v1alpha1.SecretTypeRepository, Data: map[string][]byte{
+			"url": []byte(repo.URL()), "username": []byte("ann"), "password": []byte("s3cret"), "enableLfs": []byte(large),
+		}}}
+		tree, err := r.Fetch(t.Context(), v1alpha1.ApplicationSource{RepoURL: repo.URL(), TargetRevision: "main"}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if raw, err := tree.ReadFile("base/all.yaml"); err != nil || string(raw) != "kind: ConfigMap" {
+			t.Errorf("the submodule has %q, %v", raw, err)
+		}
+		raw, err := tree.ReadFile("large.bin")
+		switch {
+		case large == "false" && (err != nil || string(raw) != pointer):
+			t.Errorf("a file of Git LFS that is not to be fetched: %q, %v", raw, err)
+		case large == "true" && (err == nil || !strings.Contains(err.Error(), "LFS")): // this server has no LFS
+			t.Errorf("a file of Git LFS that is to be fetched: %q, %v", raw, err)
+		}
+		r.whole = false
+		if tree, err = r.Fetch(t.Context(), v1alpha1.ApplicationSource{RepoURL: repo.URL(), TargetRevision: "main"}, ""); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tree.ReadFile("base/all.yaml"); err == nil {
+			t.Error("submodules are read although they are turned off")
+		}
+		r.Close()
 	}
 }
