@@ -128,7 +128,7 @@ type UpgradeRequest struct {
 	MaxUnavailable int    `json:"maxUnavailable,omitempty" minimum:"0" maximum:"500" doc:"Number of agents that may be under way at a time; default: 3" example:"3"`
 	Hold           int    `json:"holdSeconds,omitempty" minimum:"0" maximum:"86400" doc:"Seconds for which an upgraded agent has to stay healthy; default: 120" example:"120"`
 	Timeout        int    `json:"timeoutSeconds,omitempty" minimum:"0" maximum:"7200" doc:"Seconds that an agent has until it runs the new version and is healthy; default: 600" example:"600"`
-	AllowDowngrade bool   `json:"allowDowngrade,omitempty" doc:"Let agents run a version below their minimum"`
+	AllowDowngrade bool   `json:"allowDowngrade,omitempty" doc:"Let agents run a version that is older than theirs, if its statement was signed after that of theirs"`
 	Reason         string `json:"reason,omitempty" maxLength:"1000" doc:"Reason, for the audit log"`
 }
 

@@ -58,6 +58,8 @@ type Welcome struct {
 	Ledger bool `json:"ledger,omitempty"`
 	// Engine is what the agent was created for, also where Error is CodeEngine; empty from a server that does not say.
 	Engine Engine `json:"engine,omitempty"`
+	// Generation is that of the agent that took over, where Error is CodeSuperseded.
+	Generation int64 `json:"generation,omitempty"`
 }
 
 // Heartbeat says that an agent lives, and how well.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/slipway-gitops/slipway/internal/agent/succession"
@@ -56,9 +58,22 @@ func addSuccession(a *Agent) error {
 	a.superseded = make(chan struct{})
 	a.succession = succession.New(succession.Config{
 		Name: cfg.Name, Namespace: cfg.Namespace, Core: core.ConfigMaps(a.cfg.Namespace), Standby: cfg.Standby,
+		Cluster:    func(ctx context.Context) (string, error) { return ownCluster(ctx, core) },
 		Superseded: func() { close(a.superseded) }, Log: a.cfg.Log.With("component", "succession"),
 	})
 	return nil
+}
+
+// ownCluster is the uid of the cluster that the agent runs in; "" where it may not be read.
+func ownCluster(ctx context.Context, core corev1.CoreV1Interface) (string, error) {
+	ns, err := core.Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+	switch {
+	case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
+		return "", nil
+	case err != nil:
+		return "", err
+	}
+	return string(ns.UID), nil
 }
 
 // succeed runs what the active agent does, from when the agent is the active one, and until another one is.

@@ -29,7 +29,7 @@ func (u *UpgradeConfig) add(fs *pflag.FlagSet) {
 	fs.StringVar(&u.Image, "image", "", "`image@digest` that this process runs, where no pod says so")
 	fs.StringVar(&u.KeyFile, "release-keys", "",
 		"`file` with public keys (PEM); the agent upgrades itself to images of releases that one of them signed, and to no others")
-	fs.StringVar(&u.Minimum, "minimum-version", "", "oldest `version` that the agent may be made to run without an explicit downgrade")
+	fs.StringVar(&u.Minimum, "minimum-version", "", "oldest `version` that a command of the server may make the agent run")
 }
 
 // target are the flags that name what runs the agent.
@@ -64,7 +64,8 @@ func (c *Config) upgrader() (*upgrade.Upgrader, error) {
 	}
 	return upgrade.New(upgrade.Config{
 		Client: client, Namespace: c.Namespace, Deployment: c.Upgrade.Deployment, Container: c.Upgrade.Container, Image: c.Upgrade.Image,
-		Pod: host, KeyFile: c.Upgrade.KeyFile, Minimum: c.Upgrade.Minimum, Forbidden: forbidden, Log: c.Log.With("component", "upgrade"),
+		Pod: host, KeyFile: c.Upgrade.KeyFile, Minimum: c.Upgrade.Minimum, Version: c.Version, Forbidden: forbidden,
+		Log: c.Log.With("component", "upgrade"),
 	}), nil
 }
 

@@ -108,7 +108,7 @@ func httpRooms() map[string][]string {
 			api, server + "rbac", "internal/project", "internal/cause", "internal/why", "internal/inspect", "internal/engine/mark",
 			server + "httpapi/core", server + "httpapi/item",
 		},
-		server + "httpapi/fleet":   {api, "internal/trace", redact, server + "rbac", server + "install", server + "wave", server + "httpapi/core", server + "httpapi/item"},
+		server + "httpapi/fleet":   {api, "internal/statement", "internal/trace", redact, server + "rbac", server + "install", server + "wave", server + "httpapi/core", server + "httpapi/item"},
 		server + "httpapi/account": {api, server + "rbac", server + "authn", server + "httpapi/core"},
 	}
 }

@@ -19,6 +19,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/Masterminds/semver/v3"
@@ -35,6 +37,8 @@ const (
 	MaxBytes = 128 << 10
 	// MaxReleases is how many releases a statement has at most.
 	MaxReleases = 200
+	// maxPlatforms is how many platforms a release names at most.
+	maxPlatforms = 16
 	// maxKeys is how many keys a file has at most, and how many signatures an envelope.
 	maxKeys = 20
 )
@@ -54,6 +58,13 @@ type Release struct {
 	Digest string `json:"digest"`
 	// Minimum is the oldest version that an agent of this release may be brought back to; "" for any.
 	Minimum string `json:"minimum,omitempty"`
+	// Platforms are what the image runs on, such as "linux/amd64"; none for every one.
+	Platforms []string `json:"platforms,omitempty"`
+}
+
+// RunsOn reports whether the image runs on a platform.
+func (r *Release) RunsOn(platform string) bool {
+	return len(r.Platforms) == 0 || slices.Contains(r.Platforms, platform)
 }
 
 // envelope is a DSSE envelope (https://github.com/secure-systems-lab/dsse).
@@ -68,7 +79,10 @@ type signature struct {
 	Sig   []byte `json:"sig"`
 }
 
-var digest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+var (
+	digest   = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	platform = regexp.MustCompile(`^[a-z0-9]{1,20}/[a-z0-9]{1,20}$`)
+)
 
 // ValidDigest reports whether a text is the digest of an image.
 func ValidDigest(text string) bool { return digest.MatchString(text) }
@@ -80,21 +94,40 @@ func (s *Statement) check() error {
 	}
 	versions, digests := map[string]bool{}, map[string]bool{}
 	for _, r := range s.Releases {
-		if _, err := semver.StrictNewVersion(r.Version); err != nil {
-			return fmt.Errorf("the statement has the version %.40q: write a semantic version such as 1.4.0", r.Version)
-		}
-		if r.Minimum != "" {
-			if _, err := semver.StrictNewVersion(r.Minimum); err != nil {
-				return fmt.Errorf("the statement has the minimum %.40q for %s: write a semantic version such as 1.2.0", r.Minimum, r.Version)
-			}
-		}
-		if !ValidDigest(r.Digest) {
-			return fmt.Errorf("the statement has the digest %.80q for %s: write sha256: and 64 hexadecimal digits", r.Digest, r.Version)
+		if err := r.check(); err != nil {
+			return err
 		}
 		if versions[r.Version] || digests[r.Digest] {
 			return fmt.Errorf("the statement has %s, or its digest, twice", r.Version)
 		}
 		versions[r.Version], digests[r.Digest] = true, true
+	}
+	return nil
+}
+
+// check refuses a release that means nothing.
+func (r *Release) check() error {
+	if _, err := semver.StrictNewVersion(r.Version); err != nil {
+		return fmt.Errorf("the statement has the version %.40q: write a semantic version such as 1.4.0", r.Version)
+	}
+	if r.Minimum != "" {
+		if _, err := semver.StrictNewVersion(r.Minimum); err != nil {
+			return fmt.Errorf("the statement has the minimum %.40q for %s: write a semantic version such as 1.2.0", r.Minimum, r.Version)
+		}
+		if Older(r.Version, r.Minimum) {
+			return fmt.Errorf("the statement has the minimum %s for %s, which is older: write %s or less", r.Minimum, r.Version, r.Version)
+		}
+	}
+	if !ValidDigest(r.Digest) {
+		return fmt.Errorf("the statement has the digest %.80q for %s: write sha256: and 64 hexadecimal digits", r.Digest, r.Version)
+	}
+	if len(r.Platforms) > maxPlatforms {
+		return fmt.Errorf("the statement has %d platforms for %s, more than %d", len(r.Platforms), r.Version, maxPlatforms)
+	}
+	for _, p := range r.Platforms {
+		if !platform.MatchString(p) {
+			return fmt.Errorf("the statement has the platform %.40q for %s: write one such as linux/amd64", p, r.Version)
+		}
 	}
 	return nil
 }
@@ -111,8 +144,8 @@ func (s *Statement) Find(digest string) (Release, bool) {
 
 // Older reports whether a version is older than another one. What is no semantic version is older than nothing.
 func Older(a, b string) bool {
-	va, errA := semver.NewVersion(a)
-	vb, errB := semver.NewVersion(b)
+	va, errA := semver.StrictNewVersion(strings.TrimPrefix(a, "v"))
+	vb, errB := semver.StrictNewVersion(strings.TrimPrefix(b, "v"))
 	return errA == nil && errB == nil && va.LessThan(vb)
 }
 

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -127,6 +128,9 @@ func TestAStatementMeansOneThing(t *testing.T) {
 		"a version that is none":  func(s *statement.Statement) { s.Releases[0].Version = "latest" },
 		"a tag in place of a sum": func(s *statement.Statement) { s.Releases[0].Digest = "v1.4.0" },
 		"a minimum that is none":  func(s *statement.Statement) { s.Releases[0].Minimum = "old" },
+		"a minimum above itself":  func(s *statement.Statement) { s.Releases[0].Minimum = "1.4.1" },
+		"a platform that is none": func(s *statement.Statement) { s.Releases[0].Platforms = []string{"linux"} },
+		"platforms without end":   func(s *statement.Statement) { s.Releases[0].Platforms = slices.Repeat([]string{"linux/arm64"}, 100) },
 	} {
 		s := two()
 		change(&s)
@@ -150,6 +154,7 @@ func TestVersionsAreCompared(t *testing.T) {
 		{"devel", "1.4.0", false},
 		{"1.4.0", "devel", false},
 		{"", "1.0.0", false},
+		{"7054321", "7054322.0.0", false}, // a commit, as builds without a version have
 	} {
 		if got := statement.Older(c.a, c.b); got != c.want {
 			t.Errorf("%s older than %s: %t", c.a, c.b, got)

@@ -50,7 +50,7 @@ type Config struct {
 	Versions  func() agentapi.Versions // of the agent and what it works on
 	// Generation is that of the agent's last promotion, and Superseded is called when the server knows a later one; nil: neither.
 	Generation func() int64
-	Superseded func(ctx context.Context, why string)
+	Superseded func(ctx context.Context, why string, generation int64)
 	// Welcomed is called beside each session, once it has begun; nil: nothing is.
 	Welcomed func(context.Context)
 	// Components says how the parts of the agent are; it must not block.
@@ -125,7 +125,7 @@ func New(cfg Config) *Link {
 		cfg.Generation = func() int64 { return 0 }
 	}
 	if cfg.Superseded == nil {
-		cfg.Superseded = func(context.Context, string) {}
+		cfg.Superseded = func(context.Context, string, int64) {}
 	}
 	if cfg.Welcomed == nil {
 		cfg.Welcomed = func(context.Context) {}

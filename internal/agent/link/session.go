@@ -345,7 +345,7 @@ func (s *session) begin(ctx context.Context, cluster string) error {
 	asked := l.now()
 	welcome, err := request(ctx, s, agentapi.UpHello(s.id.uid), hello, func(w agentapi.Welcome) *agentapi.Error { return w.Error })
 	if superseded(err) {
-		l.cfg.Superseded(ctx, "the server knows a later promotion")
+		l.cfg.Superseded(ctx, "the server knows a later promotion", welcome.Generation)
 	}
 	if err == nil || wrongEngine(err) {
 		l.learn(ctx, welcome.Engine)

@@ -30,8 +30,10 @@ var (
 type Config struct {
 	// Name is shared by an agent and its standby, Namespace is where their Leases are in each cluster.
 	Name, Namespace string
-	// Core is the agent's own cluster, OwnNamespace its namespace there.
+	// Core has the ConfigMaps of the agent's namespace, in its own cluster.
 	Core typed.ConfigMapInterface
+	// Cluster finds the uid of the agent's own cluster; "" where it may not be read. nil: it is not looked for.
+	Cluster func(context.Context) (string, error)
 	// Standby says that the agent waits for its promotion.
 	Standby bool
 	// Superseded is called once, when another agent took over.
@@ -74,7 +76,7 @@ func New(cfg Config) *Keeper {
 
 // Await waits until the agent is active.
 func (k *Keeper) Await(ctx context.Context, notify func(why string)) error {
-	p, err := Await(ctx, k.cfg.Core, k.cfg.Standby, notify)
+	p, err := k.await(ctx, notify)
 	if err != nil {
 		return err
 	}
@@ -83,6 +85,18 @@ func (k *Keeper) Await(ctx context.Context, notify func(why string)) error {
 	k.place, k.read = p, time.Now()
 	k.cfg.Log.Info("this agent is the active one", "site", p.Site, "generation", p.Generation, "deletions_held", p.HoldsDeletions)
 	return nil
+}
+
+// readPlace reads what the agent is.
+func (k *Keeper) readPlace(ctx context.Context) (Place, error) {
+	cluster := ""
+	if k.cfg.Cluster != nil {
+		var err error
+		if cluster, err = k.cfg.Cluster(ctx); err != nil {
+			return Place{}, fmt.Errorf("find out which cluster this is: %w", err)
+		}
+	}
+	return Read(ctx, k.cfg.Core, cluster, k.cfg.Standby)
 }
 
 // Generation is how often an agent of this name was promoted, as a time; 0 for one that never was.
@@ -95,8 +109,8 @@ func (k *Keeper) Generation() int64 {
 	return k.place.Generation
 }
 
-// Supersede ends all writing: another agent took over.
-func (k *Keeper) Supersede(ctx context.Context, why string) {
+// Supersede ends all writing: another agent took over, with a generation; 0 where that is not known.
+func (k *Keeper) Supersede(ctx context.Context, why string, generation int64) {
 	if k == nil {
 		return
 	}
@@ -110,7 +124,7 @@ func (k *Keeper) Supersede(ctx context.Context, why string) {
 	k.cfg.Log.Error("ANOTHER AGENT TOOK OVER: this one writes nothing any more", "why", why)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTime)
 	defer cancel()
-	if err := supersede(ctx, k.cfg.Core); err != nil {
+	if err := supersede(ctx, k.cfg.Core, generation); err != nil {
 		k.cfg.Log.Warn("after a restart, the agent finds it in the clusters again", "err", err)
 	}
 	k.cfg.Superseded()
@@ -154,7 +168,14 @@ func writes(req *http.Request) bool {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
 		return false
 	}
-	return req.URL.Query().Get("dryRun") == "" && !strings.HasSuffix(req.URL.Path, "reviews")
+	return req.URL.Query().Get("dryRun") == "" && !isQuestion(req.URL.Path)
+}
+
+// isQuestion reports whether a path asks what an account may do. Other groups may have a kind Review too, which is stored.
+func isQuestion(path string) bool {
+	_, path, ok := strings.Cut(path, "/apis/")
+	group, _, _ := strings.Cut(path, "/")
+	return ok && (group == "authorization.k8s.io" || group == "authentication.k8s.io") && strings.HasSuffix(path, "reviews")
 }
 
 // permit says why a write may not be sent; nil where it may.
@@ -248,7 +269,7 @@ func (k *Keeper) stillHeld(ctx context.Context) bool {
 	if recent {
 		return true
 	}
-	p, err := Read(ctx, k.cfg.Core, k.cfg.Standby)
+	p, err := k.readPlace(ctx)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.read = time.Now()

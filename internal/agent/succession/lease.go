@@ -75,7 +75,7 @@ func (g *guarded) hold(req *http.Request, h *holding, place Place, lease *coordi
 	mine := lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity == place.Site
 	switch {
 	case there > place.Generation, there == place.Generation && !mine:
-		g.Supersede(req.Context(), fmt.Sprintf("the Lease %s/%s of %s is held by another site", g.cfg.Namespace, g.leaseName(), base(req)))
+		g.Supersede(req.Context(), fmt.Sprintf("the Lease %s/%s of %s is held by another site", g.cfg.Namespace, g.leaseName(), base(req)), there)
 		return ErrSuperseded
 	case there < place.Generation:
 		if !mine {

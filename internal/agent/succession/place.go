@@ -27,6 +27,8 @@ const (
 	keyDeletions  = "deletions"
 	keyUnfenced   = "unfenced"
 	keyObserved   = "observed"
+	keyCluster    = "cluster"
+	keySeen       = "seen"
 
 	stateActive     = "active"
 	stateSuperseded = "superseded"
@@ -69,19 +71,22 @@ func placeOf(m *corev1.ConfigMap, standby bool) (Place, error) {
 	return p, nil
 }
 
-// Read reads what the agent is, and names its site at the first time.
-func Read(ctx context.Context, in typed.ConfigMapInterface, standby bool) (Place, error) {
+// Read reads what the agent is, and names its site at the first time. cluster is the uid of the agent's own cluster; "" where it may
+// not be read. What was copied from another cluster, by a backup perhaps, says nothing about this agent: two would be active by it.
+func Read(ctx context.Context, in typed.ConfigMapInterface, cluster string, standby bool) (Place, error) {
 	m, err := in.Get(ctx, ConfigMap, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
+	switch {
+	case apierrors.IsNotFound(err):
 		m, err = in.Create(ctx, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: ConfigMap, Labels: map[string]string{"app.kubernetes.io/part-of": "slipway"}},
-			Data:       map[string]string{keySite: strings.ToLower(rand.Text())},
+			Data:       fresh(cluster),
 		}, metav1.CreateOptions{})
-	} else if err == nil && m.Data[keySite] == "" {
-		if m.Data == nil {
-			m.Data = map[string]string{}
-		}
-		m.Data[keySite] = strings.ToLower(rand.Text())
+	case err != nil:
+	case m.Data[keySite] == "", cluster != "" && m.Data[keyCluster] != "" && m.Data[keyCluster] != cluster:
+		m.Data = fresh(cluster)
+		m, err = in.Update(ctx, m, metav1.UpdateOptions{})
+	case m.Data[keyCluster] != cluster && cluster != "":
+		m.Data[keyCluster] = cluster
 		m, err = in.Update(ctx, m, metav1.UpdateOptions{})
 	}
 	if err != nil {
@@ -90,16 +95,25 @@ func Read(ctx context.Context, in typed.ConfigMapInterface, standby bool) (Place
 	return placeOf(m, standby)
 }
 
+// fresh is what an agent without a past keeps.
+func fresh(cluster string) map[string]string {
+	data := map[string]string{keySite: strings.ToLower(rand.Text())}
+	if cluster != "" {
+		data[keyCluster] = cluster
+	}
+	return data
+}
+
 // promotionPause is the time between two looks of a standby.
 const promotionPause = 2 * time.Second
 
-// Await waits until the agent is active. notify is called with why it is not, when that changes.
-func Await(ctx context.Context, in typed.ConfigMapInterface, standby bool, notify func(why string)) (Place, error) {
+// await waits until the agent is active. notify is called with why it is not, when that changes.
+func (k *Keeper) await(ctx context.Context, notify func(why string)) (Place, error) {
 	ticker := time.NewTicker(promotionPause)
 	defer ticker.Stop()
 	last := ""
 	for {
-		p, err := Read(ctx, in, standby)
+		p, err := k.readPlace(ctx)
 		why := "this is a standby: `slipway agent promote` makes it take over"
 		switch {
 		case ctx.Err() != nil:
@@ -108,7 +122,7 @@ func Await(ctx context.Context, in typed.ConfigMapInterface, standby bool, notif
 			why = err.Error()
 		case p.Active:
 			return p, nil
-		case !standby || p.Generation > 0:
+		case !k.cfg.Standby || p.Generation > 0:
 			why = "another agent took over from this one: `slipway agent promote` makes it take over again"
 		}
 		if why != last {
@@ -129,6 +143,9 @@ func noteObserved(ctx context.Context, in typed.ConfigMapInterface, generation i
 	if err != nil {
 		return fmt.Errorf("read ConfigMap %s: %w", ConfigMap, err)
 	}
+	if m.Data == nil {
+		m.Data = map[string]string{}
+	}
 	m.Data[keyObserved] = strconv.FormatInt(generation, 10)
 	if _, err := in.Update(ctx, m, metav1.UpdateOptions{}); err != nil {
 		return fmt.Errorf("write ConfigMap %s: %w", ConfigMap, err)
@@ -136,13 +153,20 @@ func noteObserved(ctx context.Context, in typed.ConfigMapInterface, generation i
 	return nil
 }
 
-// supersede notes that another agent took over, so that this one waits after a restart too.
-func supersede(ctx context.Context, in typed.ConfigMapInterface) error {
+// supersede notes that another agent took over, so that this one waits after a restart too, and its generation, so that the next
+// promotion of this one is later whatever clock it goes by.
+func supersede(ctx context.Context, in typed.ConfigMapInterface, seen int64) error {
 	m, err := in.Get(ctx, ConfigMap, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read ConfigMap %s: %w", ConfigMap, err)
 	}
+	if m.Data == nil {
+		m.Data = map[string]string{}
+	}
 	m.Data[keyState] = stateSuperseded
+	if seen > 0 {
+		m.Data[keySeen] = strconv.FormatInt(seen, 10)
+	}
 	if _, err := in.Update(ctx, m, metav1.UpdateOptions{}); err != nil {
 		return fmt.Errorf("note in ConfigMap %s that another agent took over: %w", ConfigMap, err)
 	}

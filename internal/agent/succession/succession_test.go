@@ -1,8 +1,10 @@
 package succession
 
 import (
+	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -75,7 +77,7 @@ func (s *site) await() {
 // promote writes what `slipway agent promote` does.
 func (s *site) promote(generation int64, more map[string]string) {
 	s.t.Helper()
-	if _, err := Read(s.t.Context(), s.own.CoreV1().ConfigMaps(s.ns), false); err != nil {
+	if _, err := Read(s.t.Context(), s.own.CoreV1().ConfigMaps(s.ns), "", false); err != nil {
 		s.t.Fatal(err)
 	}
 	in := s.own.CoreV1().ConfigMaps(s.ns)
@@ -129,7 +131,7 @@ func TestAPromotedAgentWritesAfterTheOneBeforeCannotAnyMore(t *testing.T) {
 	if _, err := first.target.CoreV1().ConfigMaps(there).Get(t.Context(), "a", metav1.GetOptions{}); err != nil {
 		t.Errorf("it does not read any more: %v", err)
 	}
-	if p, err := Read(t.Context(), first.own.CoreV1().ConfigMaps(first.ns), false); err != nil || p.Active {
+	if p, err := Read(t.Context(), first.own.CoreV1().ConfigMaps(first.ns), "", false); err != nil || p.Active {
 		t.Errorf("after a restart: %+v, %v", p, err)
 	}
 	if err := second.write("e"); err != nil {
@@ -287,4 +289,77 @@ func tokenOf(t *testing.T, client kubernetes.Interface, ns, account string) (str
 		return "", err
 	}
 	return made.Status.Token, nil
+}
+
+func TestWhatABackupCopiedFromTheOtherClusterDoesNotMakeAnAgentActive(t *testing.T) {
+	t.Parallel()
+	there := testenv.Namespace(t)
+	first := newSite(t, "shop", there)
+	first.keeper.cfg.Cluster = func(context.Context) (string, error) { return "first", nil }
+	first.promote(7, nil)
+	first.await()
+	m, err := first.own.CoreV1().ConfigMaps(first.ns).Get(t.Context(), ConfigMap, metav1.GetOptions{})
+	if err != nil || m.Data[keyCluster] != "first" {
+		t.Fatalf("%v: %v", err, m.Data)
+	}
+	ns := testenv.Namespace(t)
+	in := first.own.CoreV1().ConfigMaps(ns)
+	copied := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: ConfigMap}, Data: m.Data}
+	if _, err := in.Create(t.Context(), copied, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // also when it starts again
+		p, err := Read(t.Context(), in, "second", true)
+		if err != nil || p.Active || p.Generation != 0 || p.Site == m.Data[keySite] {
+			t.Errorf("the standby is %+v: %v", p, err)
+		}
+	}
+}
+
+func TestTheNextPromotionIsLaterThanTheOneThatWasSeen(t *testing.T) {
+	t.Parallel()
+	there := testenv.Namespace(t)
+	first, second := newSite(t, "shop", there), newSite(t, "shop", there)
+	first.await()
+	if err := first.write("a"); err != nil {
+		t.Fatal(err)
+	}
+	second.promote(1<<60, nil) // by a clock that is wrong
+	second.await()
+	if err := second.write("b"); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.write("c"); !errors.Is(err, ErrSuperseded) {
+		t.Fatal(err)
+	}
+	m, err := first.own.CoreV1().ConfigMaps(first.ns).Get(t.Context(), ConfigMap, metav1.GetOptions{})
+	if err != nil || m.Data[keySeen] != strconv.Itoa(1<<60) {
+		t.Errorf("%v: %v", err, m.Data)
+	}
+}
+
+func TestWhatIsStoredIsAWriteAndAQuestionIsNot(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]bool{
+		"POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews":             false,
+		"POST /clusters/c-1/apis/authentication.k8s.io/v1/tokenreviews":           false,
+		"POST /apis/shop.example.org/v1/namespaces/shop/reviews":                  true,
+		"PUT /apis/shop.example.org/v1/namespaces/apis/bookreviews/one":           true,
+		"POST /apis/shop.example.org/v1/namespaces/authorization.k8s.io/reviews":  true,
+		"PATCH /api/v1/namespaces/shop/configmaps/one":                            true,
+		"PATCH /api/v1/namespaces/shop/configmaps/one?dryRun=All":                 false,
+		"DELETE /api/v1/namespaces/shop/configmaps/one":                           true,
+		"POST /api/v1/namespaces/shop/pods/one/eviction":                          true,
+		"GET /api/v1/namespaces/shop/configmaps/one":                              false,
+		"POST /apis/coordination.k8s.io/v1/namespaces/kube-system/leases?dryRun=": true,
+	} {
+		method, path, _ := strings.Cut(address, " ")
+		req, err := http.NewRequestWithContext(t.Context(), method, "https://cluster.example.org"+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := writes(req); got != want {
+			t.Errorf("%s is a write: %t", address, got)
+		}
+	}
 }

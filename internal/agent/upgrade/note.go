@@ -3,6 +3,7 @@ package upgrade
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/agent/command"
+	"github.com/slipway-gitops/slipway/internal/statement"
 )
 
 // ConfigMap is where the last upgrade is noted, in the agent's namespace.
@@ -23,14 +25,55 @@ const (
 )
 
 // note is what is kept of the last upgrade.
-type note struct{ Image, Before, State, Version string }
+type note struct {
+	Image, Before, State string
+	// Version is that of Image, and VersionBefore that of Before.
+	Version, VersionBefore string
+	// Minimum is what the release of Image says, and Floor what counted before it.
+	Minimum, Floor string
+	// Issued is when the statement of Image was signed, and IssuedBefore that of Before.
+	Issued, IssuedBefore time.Time
+}
 
 func (n note) data() map[string]string {
-	return map[string]string{"image": n.Image, "before": n.Before, "state": n.State, "version": n.Version}
+	out := map[string]string{
+		"image": n.Image, "before": n.Before, "state": n.State, "version": n.Version, "versionBefore": n.VersionBefore, "minimum": n.Minimum,
+		"floor": n.Floor, "issued": n.Issued.UTC().Format(time.RFC3339), "issuedBefore": n.IssuedBefore.UTC().Format(time.RFC3339),
+	}
+	return out
 }
 
 func noteOf(m *corev1.ConfigMap) note {
-	return note{Image: m.Data["image"], Before: m.Data["before"], State: m.Data["state"], Version: m.Data["version"]}
+	n := note{
+		Image: m.Data["image"], Before: m.Data["before"], State: m.Data["state"], Version: m.Data["version"],
+		VersionBefore: m.Data["versionBefore"], Minimum: m.Data["minimum"], Floor: m.Data["floor"],
+	}
+	// What is no time was written by a person, and counts as none.
+	n.Issued, _ = time.Parse(time.RFC3339, m.Data["issued"])
+	n.IssuedBefore, _ = time.Parse(time.RFC3339, m.Data["issuedBefore"])
+	return n
+}
+
+// present is what the agent knows of the release that it runs.
+type present struct {
+	version string
+	// floor is the oldest version that it may be brought back to, and issued when the statement was signed by which it was upgraded.
+	floor  string
+	issued time.Time
+}
+
+// present is what the agent runs, from its note and from what its program says.
+func (u *Upgrader) present(n note) present {
+	running := digestOf(u.Told(agentapi.Versions{}).Image)
+	p := present{version: u.cfg.Version, floor: statement.Floor(u.cfg.Minimum, n.Floor)}
+	switch {
+	case running == "":
+	case running == digestOf(n.Image):
+		p = present{version: n.Version, floor: statement.Floor(p.floor, n.Minimum), issued: n.Issued}
+	case running == digestOf(n.Before):
+		p.version, p.issued = n.VersionBefore, n.IssuedBefore
+	}
+	return p
 }
 
 // note writes what is about to be done.
@@ -114,6 +157,11 @@ func (u *Upgrader) back(ctx context.Context, digest string) (any, error) {
 	case digest != "" && digestOf(present) != digest, present != n.Image:
 		return nil, command.Refuse(agentapi.CodeConflict, "the Deployment names %.200s, which is not what the last upgrade made it: "+
 			"nothing is changed", present)
+	}
+	// An agent that never connected goes back whatever its release says; of any other one, a server may ask for it at any time.
+	if floor := statement.Floor(n.Minimum, u.cfg.Minimum); n.State != statePending && statement.Older(n.VersionBefore, floor) {
+		return nil, command.Refuse(agentapi.CodePolicy, "version %s is below %s, the minimum of this agent: no command brings it back; run `%s`",
+			n.VersionBefore, floor, u.manual(n.Before))
 	}
 	n.State = stateReturned
 	if err := u.note(ctx, n); err != nil {

@@ -3,6 +3,7 @@
 package upgrade
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -41,8 +43,10 @@ type Config struct {
 	Pod string
 	// KeyFile has the public keys that releases are signed with; "" for none: then nothing is upgraded.
 	KeyFile string
-	// Minimum is the oldest version that the agent may be made to run; "" for any.
+	// Minimum is the oldest version that a command may make the agent run; "" for any.
 	Minimum string
+	// Version is that of this program, and Platform what it runs on; "" for the platform of this process.
+	Version, Platform string
 	// Forbidden is why this agent is never upgraded by a command; "" where it may be.
 	Forbidden string
 	Log       *slog.Logger
@@ -59,6 +63,7 @@ type Upgrader struct {
 
 // New is an Upgrader that knows nothing of the cluster yet.
 func New(cfg Config) *Upgrader {
+	cfg.Platform = cmp.Or(cfg.Platform, runtime.GOOS+"/"+runtime.GOARCH)
 	return &Upgrader{cfg: cfg, image: cfg.Image, why: "the agent has not looked at its Deployment yet"}
 }
 
@@ -184,7 +189,7 @@ func (u *Upgrader) Execute(ctx context.Context, _ agentapi.Command, in agentapi.
 	if in.Back {
 		return u.back(ctx, in.Digest)
 	}
-	release, err := u.verify(in)
+	s, release, err := u.verify(in)
 	if err != nil {
 		return nil, err
 	}
@@ -201,12 +206,27 @@ func (u *Upgrader) Execute(ctx context.Context, _ agentapi.Command, in agentapi.
 	if before == image {
 		return out, nil
 	}
-	// What is gone back to is pinned: a tag may have moved since.
+	last, _, err := u.last(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := u.present(last)
+	if now.issued.IsZero() {
+		now.issued = deployment.CreationTimestamp.Time
+	}
+	if err := now.permits(&s, &release, in.AllowDowngrade); err != nil {
+		return nil, err
+	}
+	// What is gone back to is what this process runs, with its digest: a tag may have moved since, and an upgrade that is under way
+	// may have changed what the Deployment names.
 	from := before
-	if told := u.Told(agentapi.Versions{}).Image; digestOf(from) == "" && digestOf(told) != "" {
+	if told := u.Told(agentapi.Versions{}).Image; digestOf(told) != "" {
 		from = repositoryOf(before) + "@" + digestOf(told)
 	}
-	if err := u.note(ctx, note{Image: image, Before: from, State: statePending, Version: release.Version}); err != nil {
+	if err := u.note(ctx, note{
+		Image: image, Before: from, State: statePending, Version: release.Version, VersionBefore: now.version, Minimum: release.Minimum,
+		Floor: now.floor, Issued: s.Issued, IssuedBefore: now.issued,
+	}); err != nil {
 		return nil, err
 	}
 	if err := u.guard(ctx, deployment, at, from, image, in.Within); err != nil {
@@ -219,27 +239,43 @@ func (u *Upgrader) Execute(ctx context.Context, _ agentapi.Command, in agentapi.
 	return out, u.patch(ctx, at, before, image)
 }
 
-// verify judges what is asked for by the agent's own keys and minimum.
-func (u *Upgrader) verify(in agentapi.Upgrade) (statement.Release, error) {
-	none := statement.Release{}
+// verify judges what is asked for by the agent's own keys.
+func (u *Upgrader) verify(in agentapi.Upgrade) (s statement.Statement, release statement.Release, err error) {
 	keys, err := u.keys()
 	if err != nil {
-		return none, command.Refuse(agentapi.CodePolicy, "%s", err)
+		return s, release, command.Refuse(agentapi.CodePolicy, "%s", err)
 	}
-	s, err := statement.Verify(in.Statement, keys)
-	if err != nil {
-		return none, command.Refuse(agentapi.CodePolicy, "%s: the agent runs images of signed releases only", err)
+	if s, err = statement.Verify(in.Statement, keys); err != nil {
+		return s, release, command.Refuse(agentapi.CodePolicy, "%s: the agent runs images of signed releases only", err)
 	}
 	release, ok := s.Find(in.Digest)
 	if !ok {
-		return none, command.Refuse(agentapi.CodePolicy, "the signed statement of releases does not name the image %.80s", in.Digest)
+		return s, release, command.Refuse(agentapi.CodePolicy, "the signed statement of releases does not name the image %.80s", in.Digest)
 	}
-	floor := statement.Floor(u.cfg.Minimum, release.Minimum)
-	if statement.Older(release.Version, floor) && !in.AllowDowngrade {
-		return none, command.Refuse(agentapi.CodePolicy, "version %s is below the minimum %s of this agent: ask for a downgrade explicitly",
-			release.Version, floor)
+	if !release.RunsOn(u.cfg.Platform) {
+		return s, release, command.Refuse(agentapi.CodePolicy, "the image of version %s is for %s, and this agent runs on %s: "+
+			"use a release with an image for it", release.Version, strings.Join(release.Platforms, ", "), u.cfg.Platform)
 	}
-	return release, nil
+	return s, release, nil
+}
+
+// permits judges a release beside what the agent runs. A server that is broken into could ask for anything: below the floor nothing
+// goes by a command, and an older version only by a statement that was signed after the one of the present version.
+func (p *present) permits(s *statement.Statement, release *statement.Release, allowDowngrade bool) error {
+	switch {
+	case statement.Older(release.Version, p.floor):
+		return command.Refuse(agentapi.CodePolicy, "version %s is below %s, the minimum of this agent: no command makes the agent run it",
+			release.Version, p.floor)
+	case !statement.Older(release.Version, p.version):
+	case !allowDowngrade:
+		return command.Refuse(agentapi.CodePolicy, "version %s is older than %s, which the agent runs: ask for the downgrade explicitly "+
+			"(--allow-downgrade)", release.Version, p.version)
+	case !s.Issued.After(p.issued):
+		return command.Refuse(agentapi.CodePolicy, "version %s is older than %s, which the agent runs, and so is its signature: sign the "+
+			"statement of %s again and add it (slipway agent release sign, slipway agent release add)", release.Version, p.version,
+			release.Version)
+	}
+	return nil
 }
 
 // container finds the agent's container in its Deployment.

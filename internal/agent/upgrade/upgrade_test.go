@@ -94,7 +94,13 @@ func (b *bench) upgrader(client kubernetes.Interface, change func(*Config)) *Upg
 // sign is a statement of a release.
 func (b *bench) sign(version, digest, minimum string) []byte {
 	b.t.Helper()
-	raw, err := statement.Sign(statement.Statement{Issued: time.Now(), Releases: []statement.Release{{Version: version, Digest: digest, Minimum: minimum}}}, b.key)
+	return b.signAt(time.Now().Add(time.Hour), statement.Release{Version: version, Digest: digest, Minimum: minimum})
+}
+
+// signAt is a statement of a release that was signed at a time.
+func (b *bench) signAt(issued time.Time, release statement.Release) []byte {
+	b.t.Helper()
+	raw, err := statement.Sign(statement.Statement{Issued: issued, Releases: []statement.Release{release}}, b.key)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -192,19 +198,34 @@ func TestAnAgentRefusesWhatNoReleaseNamesAndWhatIsTooOld(t *testing.T) {
 	t.Parallel()
 	image := repository + "@" + digest("a")
 	b := newBench(t, image)
-	u := b.upgrader(b.admin, func(c *Config) { c.Minimum = "1.3.0" })
+	u := b.upgrader(b.admin, func(c *Config) { c.Minimum, c.Version = "1.3.0", "1.3.9" })
 	other := newBench(t, image)
 	for name, c := range map[string]struct {
 		in   agentapi.Upgrade
 		code agentapi.Code
 		says string
 	}{
-		"no statement":         {agentapi.Upgrade{Digest: digest("b")}, agentapi.CodePolicy, "statement"},
-		"another key":          {agentapi.Upgrade{Digest: digest("b"), Statement: other.sign("1.4.0", digest("b"), "")}, agentapi.CodePolicy, "no trusted key"},
-		"another digest":       {agentapi.Upgrade{Digest: digest("c"), Statement: b.sign("1.4.0", digest("b"), "")}, agentapi.CodePolicy, "does not name"},
-		"a tag":                {agentapi.Upgrade{Digest: "latest", Statement: b.sign("1.4.0", digest("b"), "")}, agentapi.CodePolicy, "does not name"},
-		"below its minimum":    {agentapi.Upgrade{Digest: digest("b"), Statement: b.sign("1.2.9", digest("b"), "")}, agentapi.CodePolicy, "minimum 1.3.0"},
-		"below the release's":  {agentapi.Upgrade{Digest: digest("b"), Statement: b.sign("1.3.5", digest("b"), "1.4.0")}, agentapi.CodePolicy, "minimum 1.4.0"},
+		"no statement":   {agentapi.Upgrade{Digest: digest("b")}, agentapi.CodePolicy, "statement"},
+		"another key":    {agentapi.Upgrade{Digest: digest("b"), Statement: other.sign("1.4.0", digest("b"), "")}, agentapi.CodePolicy, "no trusted key"},
+		"another digest": {agentapi.Upgrade{Digest: digest("c"), Statement: b.sign("1.4.0", digest("b"), "")}, agentapi.CodePolicy, "does not name"},
+		"a tag":          {agentapi.Upgrade{Digest: "latest", Statement: b.sign("1.4.0", digest("b"), "")}, agentapi.CodePolicy, "does not name"},
+		"of another product": {
+			agentapi.Upgrade{Digest: digest("b"), Statement: retyped(t, b.sign("1.4.0", digest("b"), ""))}, agentapi.CodePolicy, "no trusted key",
+		},
+		"for another platform": {agentapi.Upgrade{Digest: digest("b"), Statement: b.signAt(time.Now(), statement.Release{
+			Version: "1.4.0", Digest: digest("b"), Platforms: []string{"plan9/mips"},
+		})}, agentapi.CodePolicy, "is for plan9/mips"},
+		"below its minimum, however it is asked for": {
+			agentapi.Upgrade{Digest: digest("b"), Statement: b.sign("1.2.9", digest("b"), ""), AllowDowngrade: true}, agentapi.CodePolicy,
+			"below 1.3.0",
+		},
+		"older than what it runs": {
+			agentapi.Upgrade{Digest: digest("b"), Statement: b.sign("1.3.5", digest("b"), "")}, agentapi.CodePolicy, "older than 1.3.9",
+		},
+		"older, and signed before it was installed": {agentapi.Upgrade{
+			Digest: digest("b"), AllowDowngrade: true,
+			Statement: b.signAt(time.Now().Add(-time.Hour), statement.Release{Version: "1.3.5", Digest: digest("b")}),
+		}, agentapi.CodePolicy, "and so is its signature"},
 		"back without upgrade": {agentapi.Upgrade{Back: true}, agentapi.CodeNotFound, "nothing to go back to"},
 	} {
 		_, err := u.Execute(t.Context(), agentapi.Command{}, c.in)
@@ -216,9 +237,84 @@ func TestAnAgentRefusesWhatNoReleaseNamesAndWhatIsTooOld(t *testing.T) {
 			t.Errorf("%s: it is %s", name, b.image())
 		}
 	}
-	down := agentapi.Upgrade{Digest: digest("b"), Statement: b.sign("1.2.9", digest("b"), ""), AllowDowngrade: true}
+	down := agentapi.Upgrade{Digest: digest("b"), Statement: b.sign("1.3.5", digest("b"), ""), AllowDowngrade: true}
 	if _, err := u.Execute(t.Context(), agentapi.Command{}, down); err != nil || b.image() != repository+"@"+digest("b") {
 		t.Errorf("a downgrade that is asked for: %v", err)
+	}
+}
+
+// retyped is a statement as one of another product: the key signed the type with the rest.
+func retyped(t *testing.T, raw []byte) []byte {
+	t.Helper()
+	out := strings.Replace(string(raw), statement.Type, "application/vnd.other.releases+json", 1)
+	if out == string(raw) {
+		t.Fatal("the statement does not name its type")
+	}
+	return []byte(out)
+}
+
+// A server that is broken into has all statements that were ever added, and can ask for anything.
+func TestAReplayedStatementDoesNotBringAnAgentBackToAnOldVersion(t *testing.T) {
+	t.Parallel()
+	a, now := repository+"@"+digest("a"), time.Now()
+	b := newBench(t, a)
+	runs := func(image string) *Upgrader {
+		return b.upgrader(b.admin, func(c *Config) { c.Image, c.Version = image, "1.3.0" })
+	}
+	upgrade := func(from *Upgrader, c string, statement []byte) error {
+		_, err := from.Execute(t.Context(), agentapi.Command{}, agentapi.Upgrade{Digest: digest(c), Statement: statement, AllowDowngrade: true})
+		return err
+	}
+	release := func(version, c, minimum string, signed time.Duration) []byte {
+		return b.signAt(now.Add(signed), statement.Release{Version: version, Digest: digest(c), Minimum: minimum})
+	}
+	old, fixed := release("1.3.5", "b", "", 1*time.Hour), release("1.4.0", "c", "1.3.5", 2*time.Hour)
+	if err := upgrade(runs(a), "c", fixed); err != nil {
+		t.Fatal(err)
+	}
+	runs(repository + "@" + digest("c")).Confirm(t.Context())
+	now140 := runs(repository + "@" + digest("c"))
+	if err := upgrade(now140, "b", old); err == nil || !strings.Contains(err.Error(), "sign the statement of 1.3.5 again") {
+		t.Errorf("an older statement: %v", err)
+	}
+	if err := upgrade(now140, "d", release("1.3.4", "d", "", 9*time.Hour)); err == nil || !strings.Contains(err.Error(), "below 1.3.5") {
+		t.Errorf("below the minimum of what it runs: %v", err)
+	}
+	// It was 1.3.0 before, which the release that it runs forbids.
+	back := agentapi.Upgrade{Back: true, Digest: digest("c")}
+	if _, err := now140.Execute(t.Context(), agentapi.Command{}, back); err == nil || !strings.Contains(err.Error(), "below 1.3.5") {
+		t.Errorf("back below the minimum: %v", err)
+	}
+	if b.image() != repository+"@"+digest("c") {
+		t.Fatalf("it runs %s", b.image())
+	}
+	// The owner of the key wants it back: a statement that is signed later says so. What was the minimum stays it.
+	if err := upgrade(now140, "b", release("1.3.5", "b", "", 3*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	now135 := runs(repository + "@" + digest("b"))
+	now135.Confirm(t.Context())
+	if err := upgrade(now135, "d", release("1.3.4", "d", "", 9*time.Hour)); err == nil || !strings.Contains(err.Error(), "below 1.3.5") {
+		t.Errorf("below the minimum of what it ran: %v", err)
+	}
+	if _, err := now135.Execute(t.Context(), agentapi.Command{}, agentapi.Upgrade{Back: true, Digest: digest("b")}); err != nil {
+		t.Errorf("back to the newer one: %v", err)
+	}
+}
+
+func TestAnUpgradeThatIsUnderWayIsNotWhatIsGoneBackTo(t *testing.T) {
+	t.Parallel()
+	a := repository + "@" + digest("a")
+	b := newBench(t, a)
+	u := b.upgrader(b.admin, nil)
+	for _, c := range []string{"b", "c"} {
+		in := agentapi.Upgrade{Digest: digest(c), Statement: b.sign("1.4.0", digest(c), "")}
+		if _, err := u.Execute(t.Context(), agentapi.Command{}, in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := u.Execute(t.Context(), agentapi.Command{}, agentapi.Upgrade{Back: true}); err != nil || b.image() != a {
+		t.Errorf("%v: it is %s and not what runs", err, b.image())
 	}
 }
 

@@ -75,8 +75,12 @@ func promoteRun(ctx context.Context, o *promoteOptions) error {
 	if data == nil {
 		data = map[string]string{"site": strings.ToLower(rand.Text())}
 	}
+	if err := ofThisCluster(ctx, cluster, o.Namespace, data["cluster"]); err != nil {
+		return err
+	}
 	before, _ := strconv.ParseInt(data["generation"], 10, 64) // what is no number is older than now
-	generation := max(o.now().UnixMilli(), before+1)
+	seen, _ := strconv.ParseInt(data["seen"], 10, 64)         // that of the agent that took over from this one
+	generation := max(o.now().UnixMilli(), before+1, seen+1)
 	data["generation"], data["state"], data["deletions"] = strconv.FormatInt(generation, 10), "active", "held"
 	delete(data, "unfenced")
 	delete(data, "observed")
@@ -93,6 +97,20 @@ func promoteRun(ctx context.Context, o *promoteOptions) error {
 	o.Sayf("The agent in namespace %s takes over, as generation %d. It deletes nothing yet. Look at its Applications, then run:\n"+
 		"slipway agent promote --namespace %s --confirm", o.Namespace, generation, o.Namespace)
 	return nil
+}
+
+// ofThisCluster refuses a ConfigMap that was copied from another cluster: the agent there goes by it.
+func ofThisCluster(ctx context.Context, cluster *connect.Cluster, namespace, of string) error {
+	if of == "" {
+		return nil
+	}
+	namespaces := cluster.Dynamic.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
+	system, err := namespaces.Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+	if err != nil || string(system.GetUID()) == of {
+		return nil //nolint:nilerr // who may not read it is not held up: the agent looks itself
+	}
+	return fmt.Errorf("ConfigMap %s/%s was copied from another cluster: start the standby here first (--succession NAME --standby), "+
+		"which makes it its own", namespace, succession)
 }
 
 // write changes the ConfigMap, if it still is what was read.

@@ -119,7 +119,9 @@ func newSignCmd(common *connect.Common) *cobra.Command {
 	flags.StringVar(&key, "key", "", "`file` with the private key (PEM, PKCS #8)")
 	flags.StringVar(&release.Version, "version", "", "`version` of the agent in the image, such as 1.4.0")
 	flags.StringVar(&release.Digest, "digest", "", "`digest` of the image, sha256:…")
-	flags.StringVar(&release.Minimum, "minimum", "", "oldest `version` that agents accept after it without an explicit downgrade")
+	flags.StringVar(&release.Minimum, "minimum", "", "oldest `version` that an agent of this release may be brought back to by a command")
+	flags.StringSliceVar(&release.Platforms, "platform", nil,
+		"`platform` that the image runs on, such as linux/amd64; several times for several (default every one)")
 	return cmd
 }
 

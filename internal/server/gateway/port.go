@@ -257,6 +257,7 @@ const (
 	LinkEngine     LinkEventType = "agent.engine"
 	LinkRotated    LinkEventType = "agent.rotated"
 	LinkSuperseded LinkEventType = "agent.superseded"
+	LinkPromoted   LinkEventType = "agent.promoted"
 	LinkCut        LinkEventType = "agent.cut"
 )
 

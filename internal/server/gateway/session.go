@@ -103,7 +103,7 @@ func (r *reception) hello(ctx context.Context, uid string, h *agentapi.Hello) ag
 	now := r.cfg.Now()
 	if h.Generation < agent.Generation {
 		r.refuseSuperseded(ctx, agent, h, now)
-		return agentapi.Welcome{Error: &agentapi.Error{
+		return agentapi.Welcome{Generation: agent.Generation, Error: &agentapi.Error{
 			Code: agentapi.CodeSuperseded, RetryAfter: int(agentapi.TwinRetry.Seconds()),
 			Message: fmt.Sprintf("another agent took over from this one as %s, from cluster %s: "+
 				"`slipway agent promote` makes this one take over again", agent.ID, agent.ClusterUID),
@@ -130,6 +130,9 @@ func (r *reception) hello(ctx context.Context, uid string, h *agentapi.Hello) ag
 		return agentapi.Welcome{Error: r.presence.fault(r.cfg.Log, uid, "begin a session", err)}
 	}
 	r.registrar.dropNextKey(ctx, begun)
+	if h.Generation > agent.Generation {
+		r.reportPromotion(ctx, agent, h, now)
+	}
 	s := &session{agent: begun, epoch: begun.Epoch, sameCluster: agent.ClusterUID == h.ClusterUID}
 	stale, err := r.copies.recount(ctx, s)
 	if err != nil {
@@ -186,6 +189,16 @@ func (r *reception) isTwin(agent Agent, h *agentapi.Hello, now time.Time) bool {
 	}
 	at, ok := r.presence.get(agent.UID)
 	return lately(agent.Health.LastHeartbeat) || ok && at.epoch == agent.Epoch && lately(at.alive)
+}
+
+// reportPromotion reports an agent that took over.
+func (r *reception) reportPromotion(ctx context.Context, agent Agent, h *agentapi.Hello, now time.Time) {
+	r.cfg.Log.Warn("an agent took over", "agent", agent.ID, "from", agent.ClusterUID, "to", h.ClusterUID, "generation", h.Generation)
+	r.cfg.Audit.LinkEvent(ctx, LinkEvent{
+		Type: LinkPromoted, UID: agent.UID, ID: agent.ID, Address: r.conns.address(agent.UID), At: now,
+		Message: fmt.Sprintf("the agent of cluster %s, namespace %s, took over from that of cluster %s, as generation %d",
+			h.ClusterUID, h.Namespace, agent.ClusterUID, h.Generation),
+	})
 }
 
 // refuseSuperseded reports an agent that was refused because its standby took over.

@@ -23,16 +23,17 @@ func TestAPromotedAgentIsWelcomedAtOnceAndTheOneBeforeIsRefused(t *testing.T) {
 			t.Fatalf("a promoted agent, while the one before lives: %v", w.Error)
 		}
 		for range 2 {
-			if w := g.HandleHello(t.Context(), uid, hello()); w.Error == nil || w.Error.Code != agentapi.CodeSuperseded {
+			w := g.HandleHello(t.Context(), uid, hello())
+			if w.Error == nil || w.Error.Code != agentapi.CodeSuperseded || w.Generation != promoted.Generation {
 				t.Errorf("the one before: %+v", w)
 			}
 		}
-		found := false
+		said := map[gateway.LinkEventType]int{}
 		for _, e := range store.Links() {
-			found = found || e.Type == gateway.LinkSuperseded
+			said[e.Type]++
 		}
-		if !found {
-			t.Error("the audit does not have it")
+		if said[gateway.LinkPromoted] != 1 || said[gateway.LinkSuperseded] == 0 {
+			t.Errorf("the audit has %v", said)
 		}
 		back := hello()
 		back.Generation = 8

@@ -212,6 +212,10 @@ func (n *next) halted(targets []api.UpgradeTarget) {
 // begin begins what may be begun of the present step.
 func (n *next) begin(targets []api.UpgradeTarget) {
 	at, busy := step(targets), 0
+	if at > 0 && n.u.ResumedAt.IsZero() && n.unproven(targets) {
+		n.halt = "no canary was upgraded: see why below, then resume, or choose other canaries"
+		return
+	}
 	for i := range targets {
 		if open(targets[i].State) {
 			busy++
@@ -242,6 +246,22 @@ func (n *next) begin(targets []api.UpgradeTarget) {
 			busy++
 		}
 	}
+}
+
+// unproven reports whether there were canaries, and none of them runs the new version.
+func (n *next) unproven(targets []api.UpgradeTarget) bool {
+	some := false
+	for i := range targets {
+		t := &targets[i]
+		if t.Step > 0 {
+			continue
+		}
+		if t.State == api.UpgradeTargetDone || strings.HasSuffix(n.sight[t.Agent].Image, t.Digest) {
+			return false
+		}
+		some = true
+	}
+	return some
 }
 
 // takeBack sends back what was upgraded, the last ones first.

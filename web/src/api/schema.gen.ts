@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 15939693569323370ee15e882292e91c6bbc278e1f751726c46960022460c40e
+// sha256 of it: b7acc6dec8ea4d616b8ffc4d0bf954d9fc4f6ebd2c92859edd5ba511d8fda658
 
 export interface paths {
 	"/api/v1/access/can": {

@@ -129,6 +129,7 @@ func (m *Memory) RegisterAgent(_ context.Context, hash string, r gateway.Registr
 	a.session.SealKey = r.SealKey
 	a.Health.LastHeartbeat = time.Time{}
 	a.Epoch++
+	a.Generation = 0
 	return a.Agent, nil
 }
 
@@ -195,14 +196,14 @@ func (m *Memory) BeginSession(_ context.Context, uid string, s gateway.Session, 
 	switch {
 	case a == nil:
 		return gateway.Agent{}, gateway.ErrUnknown
-	case a.Revoked:
+	case a.Revoked, s.Generation < a.Generation:
 		return gateway.Agent{}, gateway.ErrFenced
 	}
 	if s.SealKey == nil {
 		s.SealKey = a.session.SealKey
 	}
 	a.Epoch, a.seq, a.session, a.ClusterUID = a.Epoch+1, 0, s, s.ClusterUID
-	a.Generation = max(a.Generation, s.Generation)
+	a.Generation = s.Generation
 	return a.Agent, nil
 }
 

@@ -212,11 +212,20 @@ func sessions(t T, s Store) {
 	_, err = s.Reconcile(ctx, uid, first, gateway.Reconciliation{}, noon())
 	want(t, "an inventory of the one before", err, gateway.ErrFenced)
 	same(t, "cluster", must[gateway.Agent](t)(s.AgentByUID(ctx, uid)).ClusterUID, "cluster")
-	for _, generation := range []int64{7, 3} {
-		promoted := must[gateway.Agent](t)(s.BeginSession(ctx, uid, gateway.Session{ClusterUID: "cluster", Generation: generation}, noon()))
-		same(t, "the highest generation", promoted.Generation, int64(7))
-		second = promoted.Epoch
+	promoted := must[gateway.Agent](t)(s.BeginSession(ctx, uid, gateway.Session{ClusterUID: "cluster", Generation: 7}, noon()))
+	same(t, "the generation", promoted.Generation, int64(7))
+	second = promoted.Epoch
+	// It said Hello while the other one was promoted.
+	_, err = s.BeginSession(ctx, uid, gateway.Session{ClusterUID: "cluster", Generation: 3}, noon())
+	want(t, "a session of an earlier generation", err, gateway.ErrFenced)
+	same(t, "the epoch", must[gateway.Agent](t)(s.AgentByUID(ctx, uid)).Epoch, second)
+	// Who has a token for registration replaces both of them.
+	if err := s.AddToken(ctx, uid, "anew", noon().Add(time.Hour)); err != nil {
+		t.Fatalf("%v", err)
 	}
+	anew := must[gateway.Agent](t)(s.RegisterAgent(ctx, "anew", registration("U9"), noon()))
+	same(t, "the generation of one that registers anew", anew.Generation, int64(0))
+	second = anew.Epoch
 	if err := s.Revoke(ctx, uid); err != nil {
 		t.Fatalf("%v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 	"github.com/slipway-gitops/slipway/internal/server/wave"
+	"github.com/slipway-gitops/slipway/internal/statement"
 )
 
 // Upgrades keeps upgrades of agents, and has them run.
@@ -304,6 +305,11 @@ func (h *UpgradeRoutes) create(ctx context.Context, c *core.Call, in *upgradeCre
 	if u.Counts.Waiting == 0 {
 		return nil, api.Errorf(api.CodeInvalid, "there is no agent to upgrade: see why with a dry run")
 	}
+	if !slices.ContainsFunc(targets, func(t api.UpgradeTarget) bool { return t.Step == 0 }) {
+		return nil, &api.Error{
+			Code: api.CodeInvalid, Field: "body.canarySelector", Message: "no agent has the labels of the canaries: give others, or a number",
+		}
+	}
 	token := ""
 	if c.Who.Token != nil {
 		token = c.Who.Token.ID
@@ -384,7 +390,7 @@ func (h *UpgradeRoutes) targets(ctx context.Context, c *core.Call, r *api.Upgrad
 			Agent: a.ID, State: api.UpgradeTargetWaiting, Version: version, Digest: release.Digest,
 			From: a.Status.Image, FromVersion: a.Status.Version,
 		}
-		if why := leftOut(a, release); why != "" {
+		if why := leftOut(a, release, known, r.AllowDowngrade); why != "" {
 			t.State, t.Message = api.UpgradeTargetSkipped, why
 		}
 		first[a.ID] = len(r.CanarySelector) > 0 && api.HasLabels(a.Labels, r.CanarySelector)
@@ -400,7 +406,13 @@ func (h *UpgradeRoutes) targets(ctx context.Context, c *core.Call, r *api.Upgrad
 }
 
 // leftOut says why an agent is not upgraded; "" where it is.
-func leftOut(a *api.Agent, release api.AgentRelease) string {
+func leftOut(a *api.Agent, release api.AgentRelease, known map[string]api.AgentRelease, downgrade bool) string {
+	runs := a.Status.Version
+	for version := range known {
+		if strings.HasSuffix(a.Status.Image, known[version].Digest) {
+			runs = version
+		}
+	}
 	switch s := &a.Status; {
 	case a.Hosted != nil:
 		return "the server runs this agent: it is upgraded with the server"
@@ -414,6 +426,8 @@ func leftOut(a *api.Agent, release api.AgentRelease) string {
 		return s.NoUpgrade
 	case !s.Upgrades:
 		return "the agent is too old to upgrade itself: upgrade it by hand once"
+	case !downgrade && statement.Older(release.Version, runs):
+		return "the agent runs " + runs + ", which is newer: allow the downgrade if you mean it"
 	}
 	return ""
 }

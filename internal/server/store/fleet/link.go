@@ -34,7 +34,7 @@ func (s *Agents) RegisterAgent(ctx context.Context, tokenHash string, r gateway.
 			return err
 		}
 		_, err = t.Exec(ctx, `UPDATE agent SET public_key = ?, next_key = '', seal_key = ?, revoked = 0, namespace = ?, program = ?,
-			registered_at = ?, heartbeat_at = 0, epoch = epoch + 1, seq = 0 WHERE uid = ?`,
+			registered_at = ?, heartbeat_at = 0, epoch = epoch + 1, seq = 0, generation = 0 WHERE uid = ?`,
 			r.PublicKey, base64.StdEncoding.EncodeToString(r.SealKey), r.Namespace, r.Version, now, uid)
 		if err != nil {
 			return taken(err)
@@ -133,17 +133,18 @@ func (s *Agents) BeginSession(ctx context.Context, uid string, session gateway.S
 	err = s.db.Write(ctx, func(t db.Tx) error {
 		set := `epoch = epoch + 1, seq = 0, cluster_uid = ?, namespace = ?, namespaced = ?, instance = ?, program = ?, kubernetes = ?, git = ?,
 			engine_told = ?, image = ?, upgrades = ?, no_upgrade = ?,
-			generation = CASE WHEN generation < ? THEN ? ELSE generation END`
+			generation = ?`
 		args := []any{
 			session.ClusterUID, session.Namespace, session.Namespaced, session.Instance,
 			session.Versions.Agent, session.Versions.Kubernetes, session.Versions.Git, string(session.Versions.Engine),
-			session.Versions.Image, session.Versions.Upgrades, session.Versions.NoUpgrade, session.Generation, session.Generation,
+			session.Versions.Image, session.Versions.Upgrades, session.Versions.NoUpgrade, session.Generation,
 		}
 		if session.SealKey != nil {
 			set += ", seal_key = ?"
 			args = append(args, base64.StdEncoding.EncodeToString(session.SealKey))
 		}
-		n, err := t.Exec(ctx, "UPDATE agent SET "+set+" WHERE uid = ? AND revoked = 0", append(args, uid)...)
+		n, err := t.Exec(ctx, "UPDATE agent SET "+set+" WHERE uid = ? AND revoked = 0 AND generation <= ?",
+			append(args, uid, session.Generation)...)
 		if err != nil {
 			return fmt.Errorf("begin session of agent: %w", err)
 		}
