@@ -149,6 +149,9 @@ type InstallOptions struct {
 	ClientCertSecret string `json:"clientCertSecret,omitempty" maxLength:"253" doc:"Secret of type kubernetes.io/tls with the certificate that the agent presents to the server; renewed files take effect without a restart" example:"slipway-agent-client"`
 	// ReleaseKeys let the agent upgrade itself to images of releases that they signed.
 	ReleaseKeys string `json:"releaseKeys,omitempty" maxLength:"20000" doc:"Public keys in PEM that releases of the agent are signed with; default: those of the server. With them the agent may change the image of its own Deployment"`
+	// Succession is the name that the agent shares with its standby in another cluster, and Standby says that it is the standby.
+	Succession  string `json:"succession,omitempty" maxLength:"42" doc:"Name that the agent shares with its standby in another cluster" example:"shop"`
+	Standby     bool   `json:"standby,omitempty" doc:"With succession: the agent waits until it is promoted"`
 	CAConfigMap string `json:"caConfigMap,omitempty" maxLength:"253" doc:"Existing ConfigMap with the certificate authorities of the server under ca.crt, instead of ca" example:"company-ca"`
 }
 

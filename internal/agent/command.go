@@ -229,6 +229,8 @@ func (f *flags) chooseEngine() error {
 		return errors.New("--shadow is for the engine in this process, and --engine argocd has none: leave out either")
 	case f.cfg.Shards > 1:
 		return errors.New("--shards is for the engine in this process: Argo CD shares its work by its own settings, so leave it out")
+	case f.cfg.Succession.Name != "":
+		return errors.New("--succession is for the engine in this process: nothing keeps an Argo CD from writing, so leave it out")
 	case f.cfg.WebhookListen != "":
 		return errors.New("--webhook-listen is for the engine in this process: Argo CD takes webhooks itself, so send them there")
 	}

@@ -55,6 +55,8 @@ func (o *installOptions) addFlags(flags *pflag.FlagSet) {
 		"`name` of a Secret of type kubernetes.io/tls with the certificate that the agent presents to a server that asks for one")
 	flags.StringVar(&o.CAConfigMap, "ca-config-map", "",
 		"`name` of a ConfigMap that has the certificates of --ca-file under ca.crt already")
+	flags.StringVar(&o.Succession, "succession", "", "`name` that the agent shares with its standby in another cluster")
+	flags.BoolVar(&o.Standby, "standby", false, "with --succession: the agent waits until `slipway agent promote` makes it take over")
 	flags.BoolVar(&o.SkipCRDs, "skip-crds", false, "keep the agent from installing custom resource definitions")
 }
 

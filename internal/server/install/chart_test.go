@@ -33,6 +33,9 @@ func TestTheChartWithItsValuesMakesWhatTheManifestHas(t *testing.T) {
 		}},
 		{"that upgrades itself", "", api.InstallOptions{ReleaseKeys: releaseKey, Namespaced: true, Namespace: "team"}},
 		{"that upgrades itself, beside Argo CD", api.EngineArgoCD, api.InstallOptions{ReleaseKeys: releaseKey, ClientCertSecret: "agent-client"}},
+		{"with a standby", "", api.InstallOptions{Succession: "shop"}},
+		{"a standby", "", api.InstallOptions{Succession: "shop", Standby: true, ReleaseKeys: releaseKey}},
+		{"a standby of a namespace", "", api.InstallOptions{Succession: "shop", Standby: true, Namespaced: true, Namespace: "team"}},
 		{"with a certificate of its own", "", api.InstallOptions{ClientCertSecret: "agent-client", CAConfigMap: "company-ca"}},
 		{"with a certificate, beside Argo CD", api.EngineArgoCD, api.InstallOptions{ClientCertSecret: "agent-client"}},
 	} {

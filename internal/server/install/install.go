@@ -58,6 +58,7 @@ var (
 	label     = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 	subdomain = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
 	image     = regexp.MustCompile(`^[a-z0-9][a-zA-Z0-9._:/-]{0,299}$`)
+	pair      = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,40}[a-z0-9])?$`)
 	hosts     = regexp.MustCompile(`^[A-Za-z0-9.,:/*_-]*$`)
 )
 
@@ -101,7 +102,7 @@ func (o *Options) check() error {
 			return errors.New("proxy has a user in it, which a manifest must not show: leave it out, and set HTTPS_PROXY from a Secret of your own")
 		}
 	}
-	if err := o.checkNamespaces(); err != nil {
+	if err := errors.Join(o.checkNamespaces(), o.checkSuccession()); err != nil {
 		return err
 	}
 	if o.ReleaseKeys != "" {
@@ -110,6 +111,20 @@ func (o *Options) check() error {
 		}
 	}
 	return checkCA(o.CA)
+}
+
+func (o *Options) checkSuccession() error {
+	switch {
+	case o.Succession == "" && o.Standby:
+		return errors.New("standby needs succession: the name that the agent and its standby share")
+	case o.Succession == "":
+		return nil
+	case !pair.MatchString(o.Succession):
+		return fmt.Errorf("succession %.80q is no name: use up to 42 lower-case letters, digits and hyphens", o.Succession)
+	case o.beside():
+		return errors.New("succession is for the agent's own engine: nothing keeps an Argo CD from writing")
+	}
+	return nil
 }
 
 func checkCA(text string) error {
@@ -242,6 +257,7 @@ func (o *Options) args() []any {
 	if o.ReleaseKeys != "" {
 		args = append(args, "--release-keys="+releaseDir+"/"+releaseKey)
 	}
+	args = append(args, o.successionArgs()...)
 	if o.ClientCertSecret != "" {
 		args = append(args, "--client-cert="+clientDir+"/tls.crt", "--client-key="+clientDir+"/tls.key")
 	}
@@ -250,6 +266,21 @@ func (o *Options) args() []any {
 	}
 	if !o.beside() && o.Namespaced {
 		args = append(args, "--namespaced")
+	}
+	return args
+}
+
+// successionArgs are those of an agent with a standby. With rights in its own namespace only, its Leases are there.
+func (o *Options) successionArgs() []any {
+	if o.Succession == "" {
+		return nil
+	}
+	args := []any{"--succession=" + o.Succession}
+	if o.Namespaced {
+		args = append(args, "--succession-namespace="+o.Namespace)
+	}
+	if o.Standby {
+		args = append(args, "--standby")
 	}
 	return args
 }
@@ -380,6 +411,9 @@ func Values(o Options) ([]byte, error) {
 	}
 	if o.ReleaseKeys != "" {
 		values["releaseKeys"] = strings.TrimSpace(o.ReleaseKeys) + "\n"
+	}
+	if o.Succession != "" {
+		values["succession"], values["standby"] = o.Succession, o.Standby
 	}
 	if o.ClientCertSecret != "" {
 		values["clientCertSecret"] = o.ClientCertSecret

@@ -216,6 +216,8 @@ func TestWhatNobodyMeantIsRefused(t *testing.T) {
 		{Proxy: "http://me:secret@proxy:3128"},
 		{NoProxy: "a\nb"},
 		{CA: "not a certificate"},
+		{Succession: "a\n--shadow"},
+		{Standby: true},
 		{CA: "-----BEGIN PRIVATE KEY-----\nTUlJ\n-----END PRIVATE KEY-----\n"},
 	} {
 		if text, err := install.Manifest(options(o)); err == nil {

@@ -259,6 +259,8 @@ type manifestInput struct {
 	ExistingSecret string   `query:"existingSecret" maxLength:"253" doc:"Secret that holds the registration token"`
 	SkipCRDs       bool     `query:"skipCRDs" doc:"Omit the custom resource definitions, if they are already installed"`
 	ClientCert     string   `query:"clientCertSecret" maxLength:"253" doc:"Secret of type kubernetes.io/tls with the certificate that the agent presents to the server" example:"slipway-agent-client"`
+	Succession     string   `query:"succession" maxLength:"42" doc:"Name that the agent shares with its standby in another cluster" example:"shop"`
+	Standby        bool     `query:"standby" doc:"With succession: the agent waits until it is promoted"`
 	CAConfigMap    string   `query:"caConfigMap" maxLength:"253" doc:"Existing ConfigMap with the certificate authorities of the server under ca.crt, instead of ca" example:"company-ca"`
 }
 
@@ -267,7 +269,7 @@ func (in *manifestInput) options() api.InstallOptions {
 		Namespace: in.Namespace, Namespaced: in.Namespaced, Namespaces: in.Namespaces, Registry: in.Registry, PullSecret: in.PullSecret,
 		Proxy:   in.Proxy,
 		NoProxy: in.NoProxy, CA: in.CA, ExistingSecret: in.ExistingSecret, SkipCRDs: in.SkipCRDs,
-		ClientCertSecret: in.ClientCert, CAConfigMap: in.CAConfigMap,
+		ClientCertSecret: in.ClientCert, CAConfigMap: in.CAConfigMap, Succession: in.Succession, Standby: in.Standby,
 	}
 }
 
