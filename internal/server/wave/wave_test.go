@@ -241,3 +241,38 @@ func TestNoUpgradeGoesOnBeyondTroubleWhateverHappens(t *testing.T) {
 		}
 	})
 }
+
+func TestAWaveDoesNotGoOnWithoutACanary(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		canary wave.Sight
+		want   string
+	}{
+		"it left before its turn":    {wave.Sight{Image: old}, api.UpgradeFailed},
+		"it cannot be upgraded":      {wave.Sight{Connected: true, Image: old, Cannot: "no right"}, api.UpgradeFailed},
+		"it was deleted":             {wave.Sight{Gone: true}, api.UpgradeFailed},
+		"it runs the new one by now": {wave.Sight{Connected: true, Image: fresh}, api.UpgradeDone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(4, request())
+			f.sight["account.a00"] = c.canary
+			f.run(t)
+			if f.u.State != c.want || c.want == api.UpgradeFailed && f.count(api.UpgradeTargetWaiting) != 3 {
+				t.Fatalf("it is %s (%s): %+v", f.u.State, f.u.Message, f.targets)
+			}
+			if c.want == api.UpgradeDone {
+				return
+			}
+			if !strings.Contains(f.u.Message, "no canary was upgraded") {
+				t.Errorf("it says %q", f.u.Message)
+			}
+			// A person who resumes it has seen that.
+			f.u.State, f.u.ResumedAt = api.UpgradeRunning, f.now
+			f.run(t)
+			if f.u.State != api.UpgradeDone || f.count(api.UpgradeTargetDone) != 3 {
+				t.Errorf("resumed, it is %s: %+v", f.u.State, f.targets)
+			}
+		})
+	}
+}
