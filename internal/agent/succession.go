@@ -26,7 +26,7 @@ func (s *SuccessionConfig) add(fs *pflag.FlagSet) {
 		"`name` that this agent shares with its standby in another cluster; a Lease of this name in each destination cluster names the one "+
 			"that may write")
 	fs.StringVar(&s.Namespace, "succession-namespace", "kube-system", "`namespace` of these Leases in the destination clusters")
-	fs.BoolVar(&s.Standby, "standby", false, "wait until `slipway agent promote` makes this agent take over; with --succession")
+	fs.BoolVar(&s.Standby, "standby", false, "wait until 'slipway agent promote' makes this agent take over; with --succession")
 }
 
 var successionName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,40}[a-z0-9])?$`)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -62,15 +63,17 @@ func (u *upgrades) AddStatement(ctx context.Context, raw []byte, by api.Principa
 	if err != nil {
 		return nil, &api.Error{Code: api.CodeInvalid, Field: "body.statement", Message: err.Error()}
 	}
-	var out []api.AgentRelease
 	for _, r := range s.Releases {
 		added := api.AgentRelease{Version: r.Version, Digest: r.Digest, Minimum: r.Minimum, Statement: raw, AddedBy: by}
 		if err := u.AddRelease(ctx, added); err != nil {
 			return nil, err
 		}
-		out = append(out, added)
 	}
-	return out, nil
+	all, err := u.Releases(ctx)
+	return slices.DeleteFunc(all, func(r api.AgentRelease) bool {
+		_, added := s.Find(r.Digest)
+		return !added
+	}), err
 }
 
 // AddUpgrade keeps an upgrade, and has it begin.

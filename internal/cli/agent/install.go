@@ -56,7 +56,7 @@ func (o *installOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.CAConfigMap, "ca-config-map", "",
 		"`name` of a ConfigMap that has the certificates of --ca-file under ca.crt already")
 	flags.StringVar(&o.Succession, "succession", "", "`name` that the agent shares with its standby in another cluster")
-	flags.BoolVar(&o.Standby, "standby", false, "with --succession: the agent waits until `slipway agent promote` makes it take over")
+	flags.BoolVar(&o.Standby, "standby", false, "with --succession: the agent waits until 'slipway agent promote' makes it take over")
 	flags.BoolVar(&o.SkipCRDs, "skip-crds", false, "keep the agent from installing custom resource definitions")
 }
 

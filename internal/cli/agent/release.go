@@ -95,8 +95,11 @@ func newSignCmd(common *connect.Common) *cobra.Command {
 		Example: "  openssl genpkey -algorithm ed25519 -out release.key\n" +
 			"  slipway agent release sign --key release.key --version 1.4.0 --digest sha256:9f86… > releases.json",
 		RunE: func(*cobra.Command, []string) error {
-			if key == "" {
+			switch {
+			case key == "":
 				return iostream.Usagef("%s", errNoKey)
+			case release.Version == "" || release.Digest == "":
+				return iostream.Usagef("--version and --digest are needed: they say which image is which version of the agent")
 			}
 			text, err := os.ReadFile(key)
 			if err != nil {

@@ -104,7 +104,7 @@ func upgradeRun(ctx context.Context, o *upgradeOptions) error {
 			return err
 		}
 		if o.Output == iostream.Table {
-			o.Sayf("%d of %d agents would be upgraded, in %d steps after the canaries", plan.Upgrade.Counts.Waiting, plan.Upgrade.Counts.Total,
+			o.Sayf("%d of %d agents would be upgraded; steps after the canaries: %d", plan.Upgrade.Counts.Waiting, plan.Upgrade.Counts.Total,
 				plan.Upgrade.Steps)
 		}
 		return nil
@@ -189,6 +189,9 @@ func upgradeVerdict(common *connect.Common, u *api.Upgrade) error {
 			common.Sayf("upgrade %s is done: %d upgraded, %d left out", u.ID, u.Counts.Done, u.Counts.Skipped)
 		}
 		return nil
+	}
+	if u.State == api.UpgradeReturned {
+		return fmt.Errorf("upgrade %s was rolled back: %s; `slipway agent upgrade status %s` shows each agent", u.ID, u.Message, u.ID)
 	}
 	return fmt.Errorf("upgrade %s is %s: %s; `slipway agent upgrade status %s` shows each agent, `resume` goes on with the rest, "+
 		"and `rollback` takes all of it back", u.ID, u.State, cmp.Or(u.Message, "see its agents"), u.ID)

@@ -51,10 +51,14 @@ func Plan(targets []api.UpgradeTarget, r *api.UpgradeRequest, canary func(agent 
 	for i := range first {
 		first[i].Step = 0
 	}
-	step := 1
+	// Few agents may leave steps empty: those are left out.
+	at, step, used := 0, 0, -1
 	for i := range rest {
-		for step < len(steps) && (i+1)*100 > steps[step-1]*len(rest) {
-			step++
+		for at < len(steps)-1 && (i+1)*100 > steps[at]*len(rest) {
+			at++
+		}
+		if at != used {
+			step, used = step+1, at
 		}
 		rest[i].Step = step
 	}

@@ -242,6 +242,20 @@ func TestNoUpgradeGoesOnBeyondTroubleWhateverHappens(t *testing.T) {
 	})
 }
 
+func TestStepsThatFewAgentsLeaveEmptyAreLeftOut(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int][]int{1: {0}, 2: {0, 1}, 3: {0, 1, 2}, 4: {0, 1, 2, 2}} {
+		f := newFleet(n, request())
+		var steps []int
+		for _, target := range f.targets {
+			steps = append(steps, target.Step)
+		}
+		if !slices.Equal(steps, want) || f.u.Steps != want[n-1] {
+			t.Errorf("%d agents have the steps %v of %d, not %v", n, steps, f.u.Steps, want)
+		}
+	}
+}
+
 func TestAWaveDoesNotGoOnWithoutACanary(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
