@@ -107,9 +107,9 @@ func (f Fault) next() string {
 		return "sign it with a key that the project allows, and push"
 	case UnknownKey:
 		if f.Method == SSH {
-			return "add the key to the allowed signers of the agent, or sign with a key that is there"
+			return "add the key to allowed_signers in the ConfigMap slipway-allowed-signers, or sign with a key that is there"
 		}
-		return "add the public key to the agent (slipway gpg add), or sign with a key that is there"
+		return "add the public key to the agent (slipway gpg add, or ConfigMap argocd-gpg-keys-cm), or sign with a key that is there"
 	case UnallowedKey:
 		return "sign with a key that the project allows, or have the project allow this one"
 	case Misnamed:

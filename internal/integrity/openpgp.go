@@ -86,6 +86,9 @@ func (k *Keyring) checkPGP(payload []byte, sig *packet.Signature, policy Policy,
 		}
 		if !permits(policy.Keys, key) {
 			code, detail = UnallowedKey, ""
+			if owner := ownerOf(key.Entity); owner != "" {
+				detail = "it is that of " + owner
+			}
 			continue
 		}
 		signer := Signer{Method: OpenPGP, Key: keyID(key.PublicKey.KeyId), Owner: ownerOf(key.Entity)}

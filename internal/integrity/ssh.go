@@ -49,6 +49,10 @@ func (k *Keyring) ssh(payload []byte, text string, policy Policy, when time.Time
 		if a.authority != certified || !a.speaksOf(sig.PublicKey) {
 			continue
 		}
+		if !a.signsForGit() {
+			detail = "its line is for other namespaces than git"
+			continue
+		}
 		if why := a.invalid(when); why != "" {
 			code, detail = ExpiredKey, why
 			continue
@@ -62,7 +66,7 @@ func (k *Keyring) ssh(payload []byte, text string, policy Policy, when time.Time
 			}
 		}
 		if signer.Owner = a.owner(policy.Signers, cert); signer.Owner == "" {
-			code, detail = UnallowedKey, ""
+			code, detail = UnallowedKey, "it is that of "+legible.Line(a.principals, maxOwner)
 			continue
 		}
 		return signer, nil
@@ -125,8 +129,11 @@ func (a allowed) speaksOf(key ssh.PublicKey) bool {
 	if cert, ok := key.(*ssh.Certificate); ok && a.authority {
 		key = cert.SignatureKey
 	}
-	return bytes.Equal(a.key.Marshal(), key.Marshal()) && (a.namespaces == "" || matches(a.namespaces, gitNamespace))
+	return bytes.Equal(a.key.Marshal(), key.Marshal())
 }
+
+// signsForGit reports whether the key of the line may sign commits and tags.
+func (a allowed) signsForGit() bool { return a.namespaces == "" || matches(a.namespaces, gitNamespace) }
 
 // invalid says why the line is ignored at a time; "" where it does.
 func (a allowed) invalid(when time.Time) string {

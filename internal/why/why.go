@@ -285,6 +285,19 @@ func (t *teller) denied() {
 	}
 }
 
+// signing says what to do about a signature that was not verified.
+func (t *teller) signing(message string) string {
+	keys := "`slipway gpg list`"
+	switch check, _, _ := strings.Cut(message, ":"); check {
+	case "GIT/SSH":
+		keys = fmt.Sprintf("`kubectl -n %s edit configmap slipway-allowed-signers`", t.Namespace)
+	case "OCI/COSIGN":
+		keys = fmt.Sprintf("`kubectl -n %s edit configmap slipway-artifact-keys`", t.Namespace)
+	}
+	return fmt.Sprintf("sign with a key that project %q allows, and push; or have the project or the keys of the agent changed: "+
+		"%s, `kubectl -n %s edit appproject %s`", t.app.Spec.ProjectName(), keys, t.Namespace, safe(t.app.Spec.ProjectName()))
+}
+
 // broken says why what Git says could not be compared with the cluster.
 func (t *teller) broken() {
 	for _, c := range t.conditions(v1alpha1.ConditionComparisonError) {
@@ -293,8 +306,7 @@ func (t *teller) broken() {
 		case v1alpha1.Unverified(c.Message):
 			r.Actions = nil
 			r.Code, r.What = Unverified, "the signature of its source is not verified, so nothing of it is synced and nothing is deleted"
-			r.Next = fmt.Sprintf("sign with a key that project %q allows, and push; or have the project or the keys of the agent changed: "+
-				"`slipway gpg list`, `kubectl -n %s edit appproject %s`", t.app.Spec.ProjectName(), t.Namespace, safe(t.app.Spec.ProjectName()))
+			r.Next = t.signing(c.Message)
 		case t.namesRepository(c.Message):
 			r.Code, r.What = CannotFetch, "its source cannot be fetched"
 			r.Next = "correct spec.source (repoURL, targetRevision), or the credentials of the repository; then " + t.command("refresh")

@@ -43,6 +43,7 @@ type Trust struct {
 	keys     *integrity.Keyring
 	cosign   []cosign.Key
 	edition  string // of cosign
+	misnamed bool   // the ConfigMap of allowed signers has entries, and not the one that is read
 	signed   map[string]signedBy
 	verdicts map[string]judged
 	trusted  map[string]bool // history, with policy and keys -> verified as far as strict mode asks
@@ -72,16 +73,23 @@ func (t *Trust) Refresh() bool {
 	if t.keys != nil && t.version == version {
 		return false
 	}
-	keys := integrity.NewKeyring(t.settings.Config(ConfigGPGKeys), t.settings.Config(ConfigSigners)[fieldSigners])
+	signers := t.settings.Config(ConfigSigners)
+	keys := integrity.NewKeyring(t.settings.Config(ConfigGPGKeys), signers[fieldSigners])
 	t.version = version
 	artifacts := readArtifactKeys(t.settings.Config(ConfigArtifacts))
-	if t.keys != nil && t.keys.Edition() == keys.Edition() && t.edition == artifacts.edition {
+	_, named := signers[fieldSigners]
+	misnamed := !named && len(signers) > 0
+	if t.keys != nil && t.keys.Edition() == keys.Edition() && t.edition == artifacts.edition && t.misnamed == misnamed {
 		return false
 	}
 	changed := t.keys != nil
 	t.cosign, t.edition, t.signed = artifacts.keys, artifacts.edition, map[string]signedBy{}
 	t.keys, t.verdicts, t.trusted, t.began = keys, map[string]judged{}, map[string]bool{}, time.Now()
-	for _, fault := range append(keys.Faults(), artifacts.faults...) {
+	faults := append(keys.Faults(), artifacts.faults...)
+	if t.misnamed = misnamed; misnamed {
+		faults = append(faults, ConfigSigners+" has no entry "+fieldSigners+", and no other one is read: rename it")
+	}
+	for _, fault := range faults {
 		t.log.Warn("a signing key is not used", "reason", fault)
 	}
 	return changed

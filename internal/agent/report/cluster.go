@@ -152,7 +152,7 @@ func (c *clusterRows) use() map[string]int {
 	return out
 }
 
-// body is what is reported of a cluster.
+// body is what is reported of a cluster; nil for one that is gone.
 func (c *clusterRows) body(name string) ([]byte, error) {
 	row, known := c.get(name)
 	if !known { // it came since the last look
@@ -160,6 +160,9 @@ func (c *clusterRows) body(name string) ([]byte, error) {
 	}
 	sec, described := c.settings.Secret(name, v1alpha1.SecretTypeCluster)
 	if !described {
+		if name != v1alpha1.InClusterName || !c.clusters.HasImplied() {
+			return nil, nil
+		}
 		sec.Data = map[string][]byte{"name": []byte(v1alpha1.InClusterName), "server": []byte(v1alpha1.InClusterServer)}
 		row.state.Implied = true
 	}

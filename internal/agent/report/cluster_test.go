@@ -1,6 +1,7 @@
 package report
 
 import (
+	"log/slog"
 	"maps"
 	"testing"
 	"time"
@@ -64,5 +65,17 @@ func TestWhatIsNotKnownOfAClusterIsMissing(t *testing.T) {
 		if ms := milliseconds(d); ms != want {
 			t.Errorf("%s is %v ms, want %v", d, ms, want)
 		}
+	}
+}
+
+func TestAClusterThatIsGoneIsNotReportedAsTheAgentsOwn(t *testing.T) {
+	t.Parallel()
+	settings := place.NewSettings(nil)
+	rows := clusterRows{settings: settings, clusters: place.NewClusters(place.Options{Settings: settings, Log: slog.New(slog.DiscardHandler)})}
+	if body, err := rows.body("edge"); body != nil || err != nil {
+		t.Errorf("%s, %v", body, err)
+	}
+	if body, err := rows.body("in-cluster"); body == nil || err != nil {
+		t.Errorf("the agent's own cluster: %s, %v", body, err)
 	}
 }

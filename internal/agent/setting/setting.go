@@ -295,6 +295,7 @@ func nextData(have map[string][]byte, req agentapi.SettingChange) map[string][]b
 			delete(out, name)
 		}
 	}
+	keepWay(have, out, req)
 	return out
 }
 

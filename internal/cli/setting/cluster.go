@@ -67,11 +67,11 @@ type clusterConfig struct {
 	Username    string    `json:"username,omitempty"`
 	Password    string    `json:"password,omitempty"`
 	BearerToken string    `json:"bearerToken,omitempty"`
-	TLS         tlsConfig `json:"tlsClientConfig"`
+	TLS         tlsConfig `json:"tlsClientConfig,omitzero"`
 }
 
 type tlsConfig struct {
-	Insecure   bool   `json:"insecure"`
+	Insecure   bool   `json:"insecure,omitempty"`
 	ServerName string `json:"serverName,omitempty"`
 	CAData     []byte `json:"caData,omitempty"`
 	CertData   []byte `json:"certData,omitempty"`
@@ -121,6 +121,10 @@ func (f *clusterFlags) read(streams iostream.Streams) (string, *clusterConfig, e
 		out.TLS.Insecure, out.TLS.CAData = true, nil
 	}
 	if out.Username == "" && out.BearerToken == "" && len(out.TLS.CertData) == 0 {
+		if f.insecure || f.caFile != "" {
+			return "", nil, iostream.Usagef("give the credentials again with --ca-file and --insecure-skip-verify: --bearer-token-file FILE, " +
+				"--tls-cert-file and --tls-key-file, or --from-kubeconfig FILE")
+		}
 		return server, nil, nil
 	}
 	return server, &out, nil

@@ -1,6 +1,10 @@
 package setting
 
 import (
+	"errors"
+	"strings"
+	"unicode/utf8"
+
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
@@ -76,6 +80,9 @@ func newPublicCmd(common *connect.Common, k *kind, use, short, field, example st
 			text, err := common.Secret("file", file)
 			if err != nil {
 				return err
+			}
+			if strings.ContainsRune(text, 0) || !utf8.ValidString(text) {
+				return errors.New("the file is not text: give PEM, or what `gpg --armor --export ID` prints")
 			}
 			c.public = map[string]string{field: text + "\n"}
 			name(&c, args)
