@@ -61,6 +61,9 @@ func newPlugins(cfg *Config, settings *place.Settings) render.Plugins {
 			cfg.Log.Error("plugins", "err", err)
 		}
 	}
+	if names := run.Names(); len(names) > 0 {
+		cfg.Log.Info("plugins are declared", "names", names)
+	}
 	beside := &sidecar.Renderer{Dir: cfg.Plugins, Temp: cfg.Data, Exclude: exclusions(settings), At: make(chan struct{}, packs)}
 	return unseated{render.Choice{run, beside}}
 }

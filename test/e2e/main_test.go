@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/cli"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/engine/render/worker"
+	"github.com/slipway-gitops/slipway/internal/sandbox"
 	"github.com/slipway-gitops/slipway/internal/server"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
@@ -34,6 +35,10 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		return
+	}
+	if sandbox.IsLauncher(os.Args) {
+		sandbox.Launch(os.Args)
+		os.Exit(1)
 	}
 	testscript.Main(checked{m}, map[string]func(){"slipway-agent": agentMain, "slipway-server": serverMain, "slipway": cliMain})
 }

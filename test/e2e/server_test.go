@@ -194,7 +194,7 @@ func cmdJoin(ts *testscript.TestScript, neg bool, args []string) {
 	name, value, words = commandLine(ts, lines[1])
 	need(ts, words[0] == "slipway-agent", "join FILE, with slipway-agent in its second line")
 	need(ts, s.agent.t == s.t, "agent new, before join")
-	s.agent.flags, s.agent.env = linkFlags(words[1:]), []string{name + "=" + value}
+	s.agent.flags, s.agent.env = append(s.agent.flags, linkFlags(words[1:])...), []string{name + "=" + value}
 	if narrow {
 		s.agent.kubeconfig = s.asAgent(ts)
 	}

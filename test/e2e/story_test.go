@@ -31,6 +31,7 @@ type story struct {
 	plane     *serverProcess
 	argo      *argoCD
 	recorder  *recorder
+	signers   map[string]signer
 	followed  *followed
 	sites     []*site
 }
@@ -52,6 +53,7 @@ func TestStories(t *testing.T) {
 			s := &story{
 				t: env.T().(testing.TB), cluster: shared, agent: agent, servers: map[string]*testenv.GitServer{},
 				repos: map[string]*repository{}, kept: map[string]string{},
+				signers: map[string]signer{},
 			}
 			s.namespace = testenv.Namespace(s.t)
 			_, unique, _ := strings.Cut(s.namespace, "-")
@@ -107,6 +109,7 @@ func TestStories(t *testing.T) {
 			"follow":      cmdFollow,
 			"soon":        cmdSoon,
 			"shadow":      cmdShadow,
+			"sign":        cmdSign,
 			"tag":         cmdTag,
 			"unchanged":   cmdUnchanged,
 			"until":       cmdUntil,

@@ -127,7 +127,7 @@ func TestACommitIsJudgedByTheKeysInTheSettings(t *testing.T) {
 	s.commit()
 	signed := s.commit("--gpg-sign")
 	_, err := s.judge(v1alpha1.GPGModeHead, "main")
-	s.wants("no key is trusted", err, "GIT/SSH: Failed verifying revision "+signed, "not in keyring", "add the key to the allowed signers")
+	s.wants("no key is trusted", err, "GIT/SSH: Failed verifying revision "+signed, "not in keyring", "add the key to allowed_signers")
 	s.trusts(s.line())
 	who, err := s.judge(v1alpha1.GPGModeHead, "main")
 	if s.wants("the key is trusted", err); !strings.HasSuffix(who, " of ann@example.org") || !strings.HasPrefix(who, "SSH key SHA256:") {

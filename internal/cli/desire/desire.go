@@ -148,6 +148,10 @@ func newPipeline(plugins string) (*render.Pipeline, func(), error) {
 	}
 	done := func() { _ = children.Close() }
 	if plugins != "" {
+		if _, err := os.Stat(plugins); err != nil {
+			done()
+			return nil, nil, iostream.Usagef("--plugins: %v: name the directory with the declarations", err)
+		}
 		work, err := os.MkdirTemp("", "slipway-plugins-")
 		if err != nil {
 			done()

@@ -156,11 +156,11 @@ func (p *Pipeline) plugin(ctx context.Context, req Request) (Result, error) {
 		name = req.Source.Plugin.Name
 	}
 	if p.Plugins == nil {
-		return Result{}, noPlugin(name, ErrNoPlugin)
+		return Result{}, noPlugin(name, ErrNoPlugin, nil)
 	}
 	res, err := guard(ctx, p.Plugins, req)
 	if errors.Is(err, ErrNoPlugin) {
-		err = noPlugin(name, err)
+		err = noPlugin(name, err, p.Plugins.Names())
 	}
 	return res, err
 }

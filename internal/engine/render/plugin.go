@@ -33,8 +33,11 @@ func PluginAdvice(name string) string {
 	case has("helmfile", "tanka", "cdk8s", "kcl", "cue", "ytt", "dhall", "pkl"):
 		return "commit what it renders, for example from CI, and deploy that directory"
 	}
-	return "render with Helm, Kustomize, Jsonnet or plain files, or commit what the plugin prints"
+	return adviceOnAny
 }
+
+// adviceOnAny is what to do without a plugin of which nothing is known.
+const adviceOnAny = "render with Helm, Kustomize, Jsonnet or plain files, or commit what the plugin prints"
 
 // PluginEnvironment returns the variables that a config management plugin gets for a prepared Request, as NAME=value, and what
 // they depend on.
@@ -90,7 +93,21 @@ func variable(name string) string {
 	}, strings.ToUpper(name))
 }
 
-// noPlugin is the error where nothing runs plugins, or there is none of that name.
-func noPlugin(name string, err error) error {
-	return fmt.Errorf("config management plugin %q: %w; %s", name, err, PluginAdvice(name))
+// maxListed bounds how many plugins an error names.
+const maxListed = 20
+
+// noPlugin is the error where nothing runs plugins, or there is none of that name. there are the names of those that there are.
+func noPlugin(name string, err error, there []string) error {
+	advice := PluginAdvice(name)
+	if len(there) == 0 {
+		return fmt.Errorf("config management plugin %q: %w; %s", name, err, advice)
+	}
+	has := strings.Join(there[:min(len(there), maxListed)], ", ")
+	if more := len(there) - maxListed; more > 0 {
+		has += fmt.Sprintf(" and %d more", more)
+	}
+	if advice != adviceOnAny {
+		has += "; " + advice
+	}
+	return fmt.Errorf("config management plugin %q: %w; the agent has %s", name, err, has)
 }

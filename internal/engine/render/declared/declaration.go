@@ -1,12 +1,15 @@
 package declared
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -96,7 +99,7 @@ func parse(raw []byte) (*declaration, error) {
 	}
 	d := &declaration{}
 	if err := strict.Decode(asJSON, d, strict.Unknown, strict.Foreign); err != nil {
-		return nil, err
+		return nil, mistyped(err)
 	}
 	switch {
 	case d.Kind != "ConfigManagementPlugin":
@@ -109,6 +112,18 @@ func parse(raw []byte) (*declaration, error) {
 		return nil, fmt.Errorf("spec.parameters.static has more than %d parameters", maxParameters)
 	}
 	return d, nil
+}
+
+// mistyped words an error of the decoder for people, where a field has another type than it must have.
+func mistyped(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	must := map[reflect.Kind]string{
+		reflect.Slice: "a list", reflect.Struct: "an object", reflect.Map: "an object", reflect.String: "a text", reflect.Bool: "true or false",
+	}[wrong.Type.Kind()]
+	return fmt.Errorf("%s is a %s and must be %s: correct it", wrong.Field, wrong.Value, cmp.Or(must, wrong.Type.String()))
 }
 
 // load reads the declarations in a directory, sorted by the names of their files. Those that can be read are returned with an error

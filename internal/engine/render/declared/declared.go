@@ -38,6 +38,11 @@ var _ render.Plugins = (*Renderer)(nil)
 
 // Check says what is wrong with the declarations.
 func (r *Renderer) Check() error {
+	if r.Dir != "" {
+		if _, err := os.Stat(r.Dir); err != nil {
+			return fmt.Errorf("there are no declared plugins: %w; mount the directory, or correct --plugins", err)
+		}
+	}
 	_, err := load(r.Dir)
 	return err
 }

@@ -395,3 +395,31 @@ func TestParametersAreThoseOfTheFilesAndOfTheDeclaration(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestAMistakeInADeclarationIsNamed(t *testing.T) {
+	t.Parallel()
+	head := "apiVersion: argoproj.io/v1alpha1\nkind: ConfigManagementPlugin\nmetadata: {name: mine}\n"
+	for name, c := range map[string]struct{ text, want string }{
+		"a line as command": {head + "spec: {generate: {command: cat app.txt}}", "spec.generate.command is a string and must be a list"},
+		"a list as spec":    {head + "spec: []", "spec is a array and must be an object"},
+		"a word as choice":  {head + "spec: {generate: {command: [cat]}, preserveFileMode: often}", "spec.preserveFileMode is a string and must be true or false"},
+	} {
+		if err := plugins(t, c.text).Check(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	gone := &declared.Renderer{Dir: filepath.Join(t.TempDir(), "gone")}
+	if err := gone.Check(); err == nil || !strings.Contains(err.Error(), "--plugins") {
+		t.Errorf("a directory that is not there: %v", err)
+	}
+	r := plugins(t, head+"spec: {generate: {command: [cat app.txt]}}")
+	_, err := r.Render(t.Context(), request(t, map[string]string{"app/a": "b"}, &v1alpha1.PluginSource{Name: "mine"}))
+	if err == nil || !strings.Contains(err.Error(), "an item of its own") {
+		t.Errorf("a line as program: %v", err)
+	}
+	r = plugins(t, shell("mine", "echo 'curl: (6) Could not resolve host: example.org' >&2; exit 6", ""))
+	_, err = r.Render(t.Context(), request(t, map[string]string{"app/a": "b"}, &v1alpha1.PluginSource{Name: "mine"}))
+	if err == nil || !strings.Contains(err.Error(), "has no network: annotate") {
+		t.Errorf("no network: %v", err)
+	}
+}

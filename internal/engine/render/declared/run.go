@@ -31,8 +31,8 @@ func (r *Renderer) run(ctx context.Context, req render.Request, d *declaration, 
 		return nil, err
 	}
 	defer leave()
-	limited, cancel := context.WithTimeoutCause(ctx, limit(req), fmt.Errorf("%w: the plugin was given %s; make the source smaller, or "+
-		"the plugin quicker", render.ErrTimeout, limit(req)))
+	limited, cancel := context.WithTimeoutCause(ctx, limit(req), fmt.Errorf("%w: plugin %s was given %s to %s; make the source "+
+		"smaller, or the plugin quicker", render.ErrTimeout, d.name(), limit(req), doing))
 	defer cancel()
 	j, err := r.begin(limited, req, d, commands)
 	if err != nil {
@@ -205,7 +205,7 @@ func (j *job) do(ctx context.Context, doing string, c command) ([]byte, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.As(err, &exit):
-		return nil, fmt.Errorf("plugin %s: %s: %w%s", name, doing, exit, words(exit.Stderr, out))
+		return nil, fmt.Errorf("plugin %s: %s: %w%s%s", name, doing, exit, words(exit.Stderr, out), j.hint(exit.Stderr))
 	case errors.Is(err, sandbox.ErrOutput):
 		return nil, fmt.Errorf("plugin %s: %s: it printed more than %d MiB: %w; split the application", name, doing, most>>20, document.ErrLimit)
 	case errors.Is(err, sandbox.ErrConfine):
@@ -263,6 +263,10 @@ func find(name, dir, path string) (string, error) {
 		if full := filepath.Join(in, name); filepath.IsAbs(in) && executable(full) == nil {
 			return full, nil
 		}
+	}
+	if strings.ContainsAny(name, " \t") {
+		return "", fmt.Errorf("%w: %q is no program: write the program and each argument as an item of its own, or have sh -c run the line",
+			sandbox.ErrStart, name)
 	}
 	return "", fmt.Errorf("%w: %s is not in PATH", sandbox.ErrStart, name)
 }

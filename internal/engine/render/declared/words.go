@@ -31,6 +31,18 @@ func words(stderr, stdout []byte) string {
 	return ": " + legible.Text(redact.NewKnown(known...).Text(redact.Text(text)), maxWords)
 }
 
+// unreached is how programs say that they reach nothing on the network.
+var unreached = regexp.MustCompile(`(?i)could ?n[o']t (resolve|connect)|not resolve|name resolution|no such host|network is unreachable|` +
+	`failed to connect|connection refused|socket: operation not permitted|dial (tcp|udp)`)
+
+// hint says what confines a plugin where what it says of its failure is about that; it begins with "; " then.
+func (j *job) hint(stderr []byte) string {
+	if !j.box().Network && unreached.Match(stderr) {
+		return "; the plugin has no network: annotate its declaration with " + AnnotationNetwork + `: "true" if it needs one`
+	}
+	return ""
+}
+
 // secretsIn lists the values of Secrets in output that may be cut short; ok says that they could be found.
 func secretsIn(stdout []byte) (values []string, ok bool) {
 	if !secretKind.Match(stdout) {
