@@ -1,6 +1,8 @@
 package place
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -109,7 +111,14 @@ func (e clusterEntry) connection() (in connection, err error) {
 	if err := strict.Check(e.config, in, strict.Unknown); err != nil {
 		return in, fmt.Errorf("cluster Secret %s: config: %w", e.secret, err)
 	}
-	if strict.Decode(e.config, &in, strict.Unknown) != nil {
+	if err := strict.Decode(e.config, &in, strict.Unknown); err != nil {
+		var wrong *json.UnmarshalTypeError
+		switch { // what the error quotes may be a secret
+		case errors.As(err, new(base64.CorruptInputError)):
+			return in, fmt.Errorf("cluster Secret %s: config: a field of tlsClientConfig is not base64: write the PEM file in base64", e.secret)
+		case errors.As(err, &wrong):
+			return in, fmt.Errorf("cluster Secret %s: config: the field %s has another type than it must have: correct it", e.secret, wrong.Field)
+		}
 		return in, fmt.Errorf("cluster Secret %s: config is not valid JSON: correct it", e.secret)
 	}
 	return in, nil

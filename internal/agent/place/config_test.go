@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"sync/atomic"
+	"strings"
 	"testing"
 
 	"k8s.io/client-go/discovery"
@@ -70,5 +71,23 @@ func TestAClusterIsReachedWhereItWasChecked(t *testing.T) {
 	}
 	if config.Transport == nil || socket.Dial == nil || !socket.Insecure {
 		t.Error("clients do not share a transport, or what dials by itself has lost its TLS")
+	}
+}
+
+func TestAConnectionThatCannotBeReadIsReportedWithoutItsContent(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ config, want string }{
+		"PEM where base64 belongs": {`{"tlsClientConfig":{"caData":"-----BEGIN sesame"}}`, "not base64: write the PEM file in base64"},
+		"a number":                 {`{"bearerToken":4711}`, "bearerToken has another type"},
+		"no JSON":                  {`bearerToken: sesame`, "no valid JSON"},
+		"another case":             {`{"bearertoken":"sesame"}`, "write bearerToken"},
+	} {
+		_, err := clusterEntry{server: "https://edge.example.org", secret: "edge", config: []byte(c.config)}.rest(nil)
+		if err == nil || !strings.Contains(err.Error(), "cluster Secret edge") || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		if err != nil && (strings.Contains(err.Error(), "sesame") || strings.Contains(err.Error(), "4711")) {
+			t.Errorf("%s: the error quotes the content: %v", name, err)
+		}
 	}
 }

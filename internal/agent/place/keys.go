@@ -55,11 +55,14 @@ func (s *Settings) makeRing(project string) (*sops.Ring, error) {
 		if owner := sec.Get(keyProject); owner != "" && owner != project {
 			continue
 		}
-		for _, field := range slices.Sorted(maps.Keys(sec.Data)) {
-			if !strings.HasSuffix(field, ".agekey") && !strings.HasSuffix(field, ".asc") {
-				continue
-			}
-			ring = cmp.Or(ring, &sops.Ring{})
+		ring = cmp.Or(ring, &sops.Ring{})
+		fields := slices.DeleteFunc(slices.Sorted(maps.Keys(sec.Data)), func(field string) bool {
+			return !strings.HasSuffix(field, ".agekey") && !strings.HasSuffix(field, ".asc")
+		})
+		if len(fields) == 0 {
+			wrong = append(wrong, fmt.Errorf("Secret %s has no field NAME.agekey or NAME.asc: rename the one with the key", name))
+		}
+		for _, field := range fields {
 			if err := ring.Add(field, sec.Data[field]); err != nil {
 				wrong = append(wrong, fmt.Errorf("Secret %s: %w", name, err))
 			}

@@ -62,3 +62,15 @@ func TestFilesOfArtifactsAndURLsAreDecryptedForTheirProject(t *testing.T) {
 		})
 	}
 }
+
+func TestASecretForKeysThatHasNoneIsNamed(t *testing.T) {
+	t.Parallel()
+	settings := keep([]string{"misnamed", v1alpha1.SecretTypeSOPS, "key.txt", "AGE-SECRET-KEY-1SESAME", keyProject, "shop"})
+	ring, err := settings.Ring("shop")
+	if ring == nil || err == nil || !strings.Contains(err.Error(), "Secret misnamed has no field NAME.agekey or NAME.asc") {
+		t.Errorf("%v, %v", ring, err)
+	}
+	if ring, err := settings.Ring("other"); ring != nil || err != nil {
+		t.Errorf("another project: %v, %v", ring, err)
+	}
+}

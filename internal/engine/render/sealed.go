@@ -22,6 +22,6 @@ func checkSealed(m *object.Manifest) error {
 	if err := strict.Decode(m.JSON, &top, strict.Unknown); err != nil || top.SOPS.MAC == "" {
 		return nil //nolint:nilerr // its sops is something else
 	}
-	return fmt.Errorf("%s is encrypted with SOPS and was not decrypted: its project has no key; store the private key in a labelled Secret, "+
-		"see docs/guide/secrets-in-git.md", m.Key)
+	return fmt.Errorf("%s is encrypted with SOPS and was not decrypted: its project has no key; store the private key in a Secret with "+
+		"the label argocd.argoproj.io/secret-type=sops, see docs/guide/secrets-in-git.md", m.Key)
 }

@@ -86,7 +86,7 @@ func (k Key) String() string { return fmt.Sprintf("cosign key %s (%s)", k.Name, 
 func (f Fault) Next() string {
 	switch f.Code {
 	case integrity.UnknownKey:
-		return "add the public key to the agent, or sign with a key that is there"
+		return "add the public key to the ConfigMap slipway-artifact-keys, or sign with a key that is there"
 	case integrity.UnallowedKey:
 		return "sign with a key that the project allows, or have the project allow this one"
 	case Other:

@@ -59,8 +59,8 @@ func (f valueFile) read(b *budget) ([]byte, error) {
 		return nil, err
 	}
 	if file, err := sops.Read(f.name, raw); file != nil || err != nil {
-		return nil, fmt.Errorf("read %s: it is encrypted with SOPS, and the project has no key; store the private key in a labelled Secret, "+
-			"see docs/guide/secrets-in-git.md", f)
+		return nil, fmt.Errorf("read %s: it is encrypted with SOPS, and the project has no key; store the private key in a Secret "+
+			"with the label argocd.argoproj.io/secret-type=sops, see docs/guide/secrets-in-git.md", f)
 	}
 	return raw, nil
 }
