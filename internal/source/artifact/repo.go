@@ -201,6 +201,9 @@ func (r *Repo) ask(ctx context.Context, rev Revision, asked time.Time, fresh boo
 		return answer{}, err
 	}
 	defer func() { <-r.turn }()
+	if a, ok := r.answered(rev, asked, fresh); ok { // another caller asked while this one waited
+		return a, nil
+	}
 	r.mu.Lock()
 	a, ok := r.known[rev]
 	err := r.tries.Held(asked, fresh, r.pool.opts.Fresh)
