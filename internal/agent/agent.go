@@ -203,7 +203,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	guard := a.driver.Guard(false)
 	a.clusters = place.NewClusters(place.Options{
 		REST: cfg.REST, Settings: a.settings, Rules: a.projects.Rules, Installation: cfg.Installation, Outbound: cfg.Outbound, Shadow: cfg.Shadow,
-		Namespaced: cfg.Namespaced, Signs: newSigner(cfg.ClusterCommands),
+		Namespaced: cfg.Namespaced, Signs: newSigner(cfg.ClusterCommands, a.settings.SignIn.Keeper),
 		Log: cfg.Log, Notify: a.liveEvent, Kinds: a.kindsChanged, Missed: a.metrics.missedEvent,
 		Guard: func(next http.RoundTripper) http.RoundTripper {
 			if guard != nil {

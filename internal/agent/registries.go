@@ -2,11 +2,10 @@ package agent
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/slipway-gitops/slipway/internal/agent/keyhelper"
 	"github.com/slipway-gitops/slipway/internal/agent/place"
-	"github.com/slipway-gitops/slipway/internal/grant"
+	"github.com/slipway-gitops/slipway/internal/cloud"
 	"github.com/slipway-gitops/slipway/internal/repository"
 	"github.com/slipway-gitops/slipway/internal/source/archive"
 	"github.com/slipway-gitops/slipway/internal/source/artifact"
@@ -18,7 +17,8 @@ import (
 // addSources makes what reads repositories, charts and artifacts, with what settings have to sign in with.
 func addSources(a *Agent) error {
 	cfg := &a.cfg
-	a.settings.SignIn = repository.SignIn{Keeper: grant.NewKeeper(cfg.Outbound, time.Now), Workload: grant.WorkloadFromEnvironment()}
+	keeper := cloud.NewKeeper(cloud.Options{Outbound: cfg.Outbound})
+	a.settings.SignIn = repository.SignIn{Keeper: keeper}
 	a.sources = place.NewSources(a.pool, a.settings)
 	a.sources.Decrypted = a.veil.Note
 	helper, err := keyhelper.New(cfg.KeyHelper, cfg.KeyHelperEnv)
@@ -39,7 +39,7 @@ func addSources(a *Agent) error {
 	}
 	a.registries = &place.Registries{
 		Settings: a.settings, Store: archives, Outbound: cfg.Outbound, Log: cfg.Log,
-		Pod: registrylogin.NewPod(registrylogin.PodOptions{Outbound: cfg.Outbound, Registries: cfg.RegistryClouds}),
+		Pod: registrylogin.NewPod(registrylogin.PodOptions{Keeper: keeper, Outbound: cfg.Outbound, Registries: cfg.RegistryClouds}),
 	}
 	a.sources.Artifacts = &place.Artifacts{Pool: a.artifacts, Store: archives, Policy: cfg.Outbound, Registry: a.registries.Open}
 	return nil

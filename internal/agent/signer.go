@@ -1,23 +1,15 @@
 package agent
 
 import (
-	"net/http"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/slipway-gitops/slipway/internal/agent/credential"
+	"github.com/slipway-gitops/slipway/internal/cloud"
 )
 
-// signLimit bounds one request to a cloud.
-const signLimit = 20 * time.Second
-
 // newSigner makes what signs in to clusters with the identity of this process.
-func newSigner(commands []string) *credential.Maker {
-	transport := &http.Transport{
-		Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: signLimit, ResponseHeaderTimeout: signLimit, MaxIdleConnsPerHost: 1,
-		IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
-	}
+func newSigner(commands []string, keeper *cloud.Keeper) *credential.Maker {
 	var pass []string
 	for _, variable := range os.Environ() {
 		for _, prefix := range []string{"PATH=", "HOME=", "AWS_", "AZURE_", "GOOGLE_", "CLOUDSDK_", "HTTPS_PROXY=", "NO_PROXY="} {
@@ -26,10 +18,5 @@ func newSigner(commands []string) *credential.Maker {
 			}
 		}
 	}
-	return &credential.Maker{
-		Commands: commands, Environ: os.Getenv, Now: time.Now, Pass: pass, Client: &http.Client{
-			Transport: transport, Timeout: signLimit,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
-	}
+	return &credential.Maker{Commands: commands, Pass: pass, Keeper: keeper}
 }

@@ -17,7 +17,6 @@ func connects() map[string]string {
 		"internal/outward/dial.go":               "it is the guard",
 		"internal/server/gateway/broker.go":      "servers of one installation, and NATS as configured",
 		"internal/server/cluster.go":             "finds the server's own address",
-		"internal/agent/signer.go":               "clouds that give the agent an identity, as its own variables name them",
 		"internal/git/try.go":                    "dials the addresses that the guard has resolved",
 		"internal/git/proxy.go":                  "dials the address of a proxy that the guard has resolved",
 		"internal/agent/link/dial.go":            "the agent's own server",

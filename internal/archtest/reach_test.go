@@ -49,7 +49,7 @@ func rooms() map[string][]string {
 		"internal/engine/supply":   {api, source, "internal/engine/render", "internal/engine/render/need"},
 		"internal/engine/prepare":  {api, object, diff, plan, "internal/engine/decide"},
 
-		"internal/source":    {api, "internal/address", "internal/git", "internal/outward", "internal/sops"},
+		"internal/source":    {api, "internal/address", "internal/cloud", "internal/git", "internal/outward", "internal/sops"},
 		"internal/sops":      {},
 		"internal/integrity": nil,
 		"internal/git":       {api, "internal/address", redact},
@@ -66,7 +66,7 @@ func rooms() map[string][]string {
 		chained:              {api},
 		"internal/statement": {api},
 		redact:               {chained},
-		"internal/grant":     {"internal/outward", "internal/source/web"}, "internal/repository": {api, source + "/...", "internal/git", "internal/grant", "internal/webhook"},
+		"internal/cloud":     {"internal/outward", "internal/source/web"}, "internal/repository": {api, source + "/...", "internal/git", "internal/cloud", "internal/webhook"},
 		"internal/operate":  {api, object, "internal/engine/mark", "internal/project"},
 		"internal/cause":    {api, object, redact},
 		"internal/clue":     {api, object, "internal/cause"},
@@ -75,7 +75,7 @@ func rooms() map[string][]string {
 		"internal/deeplink": {api, "internal/engine/action"},
 
 		"internal/cli": {
-			api, source + "/...", "internal/git", "internal/grant", "internal/repository", "internal/gitserve", "dev/demo",
+			api, source + "/...", "internal/git", "internal/cloud", "internal/repository", "internal/gitserve", "dev/demo",
 			object, diff, plan, health, "internal/engine/render/...", "internal/engine/supply", "internal/engine/action", "internal/engine/mark", "internal/engine/prepare", "internal/project",
 			"internal/outward", "internal/operate", "internal/inspect", "internal/cause", "internal/clue", "internal/why", "internal/seal", "internal/sops", "internal/podlog", "internal/inlet", "internal/clock", chained, redact, "internal/statement",
 		},
@@ -184,12 +184,12 @@ func agentRooms() map[string][]string {
 		"internal/agent/status": {api, source, object, live, "internal/engine", "internal/engine/decide", "internal/engine/mark"},
 		"internal/agent/place": {
 			api, source, source + "/...", object, diff, live, health, "internal/engine", "internal/engine/apply", "internal/project", "internal/git", "internal/webhook",
-			"internal/outward", "internal/agent/registry", "internal/agent/link", "internal/repository", "internal/grant", "internal/sops", "internal/agent/credential", "internal/engine/supply",
+			"internal/outward", "internal/agent/registry", "internal/agent/link", "internal/repository", "internal/cloud", "internal/sops", "internal/agent/credential", "internal/engine/supply",
 			"internal/clock", "internal/engine/render", "internal/engine/render/need", "internal/integrity/...", redact, "internal/engine/trust",
 		},
-		"internal/agent/credential": {"internal/sandbox"},
+		"internal/agent/credential": {"internal/cloud", "internal/sandbox"},
 		"internal/agent": {
-			api, source, source + "/...", "internal/git", "internal/repository", "internal/grant", "internal/webhook", "internal/project", "internal/engine/...", "internal/integrity/...",
+			api, source, source + "/...", "internal/git", "internal/repository", "internal/cloud", "internal/webhook", "internal/project", "internal/engine/...", "internal/integrity/...",
 			"internal/sops", "internal/operate", "internal/inspect", "internal/cause", "internal/clue", "internal/seal", "internal/podlog", "internal/trace", "internal/inlet", "internal/outward", "internal/clock", redact,
 			"internal/statement",
 		},

@@ -6,16 +6,15 @@ import (
 	"fmt"
 	"net/url"
 
+	"github.com/slipway-gitops/slipway/internal/cloud"
 	"github.com/slipway-gitops/slipway/internal/git"
-	"github.com/slipway-gitops/slipway/internal/grant"
 	"github.com/slipway-gitops/slipway/internal/source/web"
 )
 
 // SignIn gets tokens for credentials that are not secrets of a repository themselves.
 type SignIn struct {
-	Keeper   *grant.Keeper
-	Workload grant.Workload // of the agent's own pod
-	Google   string         // where tokens for service accounts of Google Cloud come from; "" for Google
+	Keeper *cloud.Keeper
+	Google string // where tokens for service accounts of Google Cloud come from; "" for Google
 }
 
 // Credential finds how a project reaches a repository: its own Secret, then one for every project, with what the template gives
@@ -90,10 +89,14 @@ func (b Book) readCredential(sec Secret, url string) (git.Credential, error) {
 func (b Book) authority(host string) []byte { return []byte(b.Roots[host]) }
 
 // grantOf is what a Secret gets tokens with; nil where it does not.
-func (b Book) grantOf(sec Secret, remote git.Remote) (grant.Grant, error) {
+func (b Book) grantOf(sec Secret, remote git.Remote) (cloud.Grant, error) {
 	workload, err := sec.flag(fieldAzure)
 	if err != nil {
 		return nil, err
+	}
+	var own cloud.Workload // of the agent's pod
+	if b.SignIn.Keeper != nil {
+		own = b.SignIn.Keeper.Workload()
 	}
 	switch {
 	case sec.Get("githubAppPrivateKey") != "" || sec.Get("githubAppID") != "":
@@ -105,35 +108,35 @@ func (b Book) grantOf(sec Secret, remote git.Remote) (grant.Grant, error) {
 		if err != nil {
 			return nil, err
 		}
-		return grant.NewGitHubApp(app, installation, remote.Owner(), sec.Data["githubAppPrivateKey"], sec.Get("githubAppEnterpriseBaseUrl"))
+		return cloud.NewGitHubApp(app, installation, remote.Owner(), sec.Data["githubAppPrivateKey"], sec.Get("githubAppEnterpriseBaseUrl"))
 	case sec.Get("gcpServiceAccountKey") != "":
-		return grant.NewGoogleAccount(sec.Data["gcpServiceAccountKey"], b.SignIn.Google)
+		return cloud.NewGoogleAccount("gcpServiceAccountKey", sec.Data["gcpServiceAccountKey"], b.SignIn.Google, cloud.GoogleScope)
 	case workload:
-		if !grant.AzureHost(remote.Hostname()) {
+		if !cloud.AzureHost(remote.Hostname()) {
 			return nil, errors.New("useAzureWorkloadIdentity is for Azure DevOps (dev.azure.com) only: " +
 				"the identity of the agent is sent nowhere else")
 		}
 		if err := sec.forAgent(); err != nil {
 			return nil, err
 		}
-		return grant.NewWorkload(b.SignIn.Workload)
+		return cloud.NewWorkload(own, cloud.AzureDevOps)
 	case sec.Get("azureServicePrincipalClientSecret") != "" || sec.Get("azureServicePrincipalClientId") != "":
-		return grant.NewServicePrincipal(sec.Get("azureServicePrincipalTenantId"), sec.Get("azureServicePrincipalClientId"),
-			sec.Get("azureServicePrincipalClientSecret"), sec.Get("azureActiveDirectoryEndpoint"), b.SignIn.Workload)
+		return cloud.NewServicePrincipal(sec.Get("azureServicePrincipalTenantId"), sec.Get("azureServicePrincipalClientId"),
+			sec.Get("azureServicePrincipalClientSecret"), sec.Get("azureActiveDirectoryEndpoint"), own, cloud.AzureDevOps)
 	}
 	return nil, nil
 }
 
-// withTokens has a credential use the tokens of a grant. The service that gives them is reached as the repository is.
-func (b Book) withTokens(cred git.Credential, g grant.Grant) (git.Credential, error) {
+// withTokens has a credential use the tokens of a cloud. The service that gives them is reached as the repository is.
+func (b Book) withTokens(cred git.Credential, g cloud.Grant) (git.Credential, error) {
 	if b.SignIn.Keeper == nil {
 		return cred, errors.New("tokens cannot be obtained here: use a password, a token or an SSH key")
 	}
 	a := web.Access{Proxy: cred.Proxy, NoProxy: cred.NoProxy}
-	if at, err := url.Parse(grant.Home(g)); err == nil {
+	if at, err := url.Parse(cloud.Home(g)); err == nil {
 		a.CA = b.authority(at.Hostname())
 	}
-	if _, ok := g.(*grant.GitHubApp); ok {
+	if _, ok := g.(*cloud.GitHubApp); ok {
 		// One server gives the tokens and has the repositories.
 		a.Insecure, a.ClientCert, a.ClientKey = cred.Insecure, cred.ClientCert, cred.ClientKey
 	}
@@ -150,7 +153,7 @@ func (b Book) withTokens(cred git.Credential, g grant.Grant) (git.Credential, er
 }
 
 // tokens gives git what a holder has.
-type tokens struct{ *grant.Holder }
+type tokens struct{ *cloud.Holder }
 
 // Login implements git.Tokens.
 func (t tokens) Login(ctx context.Context, refused string) (git.Login, error) {

@@ -35,6 +35,7 @@ type TokenService struct {
 	mu     sync.Mutex
 	tokens map[string]time.Time // that count, with their end
 	last   string
+	scope  string // that Entra was asked for
 }
 
 // NewTokenService starts one. Tokens last an hour.
@@ -103,6 +104,13 @@ func (s *TokenService) Last() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.last
+}
+
+// Scope is what the last token of Entra was asked for.
+func (s *TokenService) Scope() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.scope
 }
 
 func (s *TokenService) give() (string, time.Time) {
@@ -186,6 +194,9 @@ const Client = "11111111-2222-3333-4444-555555555555"
 
 func (s *TokenService) entra(w http.ResponseWriter, r *http.Request) {
 	proof := r.FormValue("client_secret") + r.FormValue("client_assertion")
+	s.mu.Lock()
+	s.scope = r.FormValue("scope")
+	s.mu.Unlock()
 	s.answer(w, r.PathValue("tenant") == "tenant" && r.FormValue("client_id") == Client && proof == s.Secret &&
 		r.FormValue("grant_type") == "client_credentials")
 }

@@ -6,14 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"path"
 	"slices"
 	"strings"
-	"time"
+	"sync/atomic"
 
-	"github.com/slipway-gitops/slipway/internal/legible"
+	"github.com/slipway-gitops/slipway/internal/cloud"
 )
 
 // EKS is awsAuthConfig of a cluster Secret: a cluster of Amazon, and the role to take on for it.
@@ -34,36 +33,19 @@ type Exec struct {
 
 // Maker makes tokens. Its fields are not changed once it is in use.
 type Maker struct {
-	Commands []string                 // programs that may be run: absolute paths
-	Environ  func(name string) string // variables of the agent, by which clouds give it an identity
-	Client   *http.Client             // for what variables of the agent or clouds name, never for what users choose
-	Now      func() time.Time
-	Pass     []string // variables that programs are run with, NAME=VALUE
+	Commands []string      // programs that may be run: absolute paths
+	Pass     []string      // variables that programs are run with, NAME=VALUE
+	Keeper   *cloud.Keeper // has the identity that a cloud gives the agent
 }
 
 // Error says why no token could be made. There is no secret in it.
-type Error struct {
-	doing string
-	err   error
-}
+type Error struct{ err error }
 
-// Error says what was done, and what went wrong.
-func (e *Error) Error() string { return "sign in to the cluster: " + e.doing + ": " + e.err.Error() }
+// Error says what went wrong.
+func (e *Error) Error() string { return "sign in to the cluster: " + e.err.Error() }
 
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.err }
-
-// token is what a request carries. It hides itself.
-type token struct {
-	value   string
-	expires time.Time // zero where that is not known
-}
-
-// String implements fmt.Stringer.
-func (token) String() string { return "(a token)" }
-
-// maker makes one kind of token.
-type maker func(ctx context.Context) (token, error)
 
 // errOwn is why Secrets that others send do not use what is the agent's.
 var errOwn = errors.New("execProviderConfig and awsAuthConfig sign in with what is the agent's own: apply such a " +
@@ -82,17 +64,17 @@ func (m *Maker) Source(server string, eks *EKS, exec *Exec) (*Source, error) {
 	case !strings.HasPrefix(server, "https://"):
 		return nil, errors.New("a token is made for a server with https:// only: correct the field server")
 	}
-	var do maker
+	var holder *cloud.Holder
 	var err error
 	if eks != nil {
-		do, err = m.eks(server, *eks, nil)
+		holder, err = m.eks(server, *eks, nil)
 	} else {
-		do, err = m.program(server, exec)
+		holder, err = m.program(server, exec)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &Source{do: do, now: m.Now, turn: make(chan struct{}, 1)}, nil
+	return &Source{holder: holder}, nil
 }
 
 // helper is the program of Argo CD that signs in to clouds. What it does is done in this process.
@@ -105,7 +87,7 @@ const (
 	maxText = 8 << 10
 )
 
-func (m *Maker) program(server string, in *Exec) (maker, error) {
+func (m *Maker) program(server string, in *Exec) (*cloud.Holder, error) {
 	size := len(in.Command)
 	for _, arg := range in.Args {
 		size += len(arg)
@@ -118,7 +100,7 @@ func (m *Maker) program(server string, in *Exec) (maker, error) {
 			"allowed", maxArgs, maxEnv, maxText)
 	}
 	if path.Base(in.Command) == helper && len(in.Args) > 0 {
-		switch cloud := in.Args[0]; cloud {
+		switch in.Args[0] {
 		case "aws":
 			flags, err := readFlags(in.Args[1:], "cluster-name", "role-arn", "profile")
 			if err != nil {
@@ -129,7 +111,11 @@ func (m *Maker) program(server string, in *Exec) (maker, error) {
 			if _, err := readFlags(in.Args[1:]); err != nil {
 				return nil, err
 			}
-			return m.google()
+			account, err := m.Keeper.Google(cloud.GKEScope)
+			if err != nil {
+				return nil, err
+			}
+			return m.Keeper.Own(account)
 		case "azure":
 			if _, err := readFlags(in.Args[1:]); err != nil {
 				return nil, err
@@ -162,81 +148,21 @@ func readFlags(args []string, names ...string) (map[string]string, error) {
 
 // Source makes tokens for one cluster, and keeps one as long as it is good. It is safe for concurrent use.
 type Source struct {
-	do  maker
-	now func() time.Time
-
-	turn   chan struct{} // held by the request that makes a token, and to read what follows
-	have   token
-	since  time.Time
-	failed error
+	holder  *cloud.Holder
+	refused atomic.Pointer[string] // the last token that the cluster did not take
 }
-
-const (
-	// makeLimit bounds the making of a token.
-	makeLimit = 30 * time.Second
-	// failurePause is how long a failure stands before a token is asked for again.
-	failurePause = 5 * time.Second
-	// early is how long before its end a token is replaced.
-	early = time.Minute
-	// shortest is how long a token of unknown length is used, and how old one is at least that a cluster makes us replace.
-	shortest = 10 * time.Second
-	// unknownLife is how long a token is used of which no end is known.
-	unknownLife = 5 * time.Minute
-)
 
 // get returns a token that is good now.
 func (s *Source) get(ctx context.Context) (string, error) {
-	select {
-	case s.turn <- struct{}{}:
-	case <-ctx.Done():
-		return "", ctx.Err()
+	refused := ""
+	if last := s.refused.Load(); last != nil {
+		refused = *last
 	}
-	defer func() { <-s.turn }()
-	now := s.now()
-	if s.failed != nil && now.Sub(s.since) < failurePause {
-		return "", s.failed
+	got, err := s.holder.Token(ctx, refused)
+	if err != nil && ctx.Err() == nil {
+		return "", &Error{err}
 	}
-	if s.have.value != "" && now.Before(s.until()) {
-		return s.have.value, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, makeLimit)
-	defer cancel()
-	fresh, err := s.do(ctx)
-	switch {
-	case err == nil:
-		s.have, s.since, s.failed = fresh, s.now(), nil
-		return fresh.value, nil
-	case ctx.Err() != nil && context.Cause(ctx) == context.Canceled: //nolint:errorlint // the sentinel itself
-		return "", err // of this request alone
-	case s.have.value != "" && now.Before(s.have.expires):
-		return s.have.value, nil // it is still good
-	}
-	s.failed, s.since = err, s.now()
-	return "", err
-}
-
-// until is when the token is replaced.
-func (s *Source) until() time.Time {
-	if s.have.expires.IsZero() {
-		return s.since.Add(unknownLife)
-	}
-	if at := s.have.expires.Add(-early); at.After(s.since.Add(shortest)) {
-		return at
-	}
-	return s.have.expires
-}
-
-// refused hears that a cluster does not take a token.
-func (s *Source) refused(ctx context.Context, value string) {
-	select {
-	case s.turn <- struct{}{}:
-	case <-ctx.Done():
-		return
-	}
-	defer func() { <-s.turn }()
-	if s.have.value == value && s.now().Sub(s.since) >= shortest {
-		s.have = token{}
-	}
+	return got.Secret, err
 }
 
 // Around adds the token to the requests of a transport.
@@ -261,43 +187,10 @@ func (r *signer) RoundTrip(req *http.Request) (*http.Response, error) {
 	req.Header.Set("Authorization", "Bearer "+value)
 	resp, err := r.next.RoundTrip(req)
 	if err == nil && resp.StatusCode == http.StatusUnauthorized {
-		r.source.refused(ctx, value)
+		r.source.refused.Store(&value)
 	}
 	return resp, err
 }
 
 // WrappedRoundTripper gives the transport below.
 func (r *signer) WrappedRoundTripper() http.RoundTripper { return r.next }
-
-// maxAnswer bounds what clouds answer, in bytes.
-const maxAnswer = 256 << 10
-
-// ask sends a request to a cloud, and returns the body of its answer. The error names no secret.
-func (m *Maker) ask(req *http.Request, doing string) ([]byte, error) {
-	resp, err := m.Client.Do(req)
-	if err != nil {
-		return nil, &Error{doing, fmt.Errorf("%s does not answer: check the network of the agent", req.URL.Host)}
-	}
-	defer func() { _ = resp.Body.Close() }()
-	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	if err != nil {
-		return nil, &Error{doing, fmt.Errorf("the answer of %s is cut off", req.URL.Host)}
-	}
-	if resp.StatusCode != http.StatusOK {
-		return nil, &Error{doing, fmt.Errorf("%s answers with status %d%s", req.URL.Host, resp.StatusCode, codeOf(raw))}
-	}
-	return raw, nil
-}
-
-// codeOf is the code of an error in the answer of a cloud; "" for none.
-func codeOf(raw []byte) string {
-	for _, mark := range [][2]string{{"<Code>", "</Code>"}, {`"error":"`, `"`}, {`"error": "`, `"`}} {
-		if _, rest, ok := strings.Cut(string(raw), mark[0]); ok {
-			if code, _, ok := strings.Cut(rest, mark[1]); ok {
-				const most = 60
-				return " (" + legible.Cut(code, most) + ")"
-			}
-		}
-	}
-	return ""
-}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-gitops/slipway/internal/cloud"
 	"github.com/slipway-gitops/slipway/internal/sandbox"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
@@ -20,7 +21,7 @@ const execInfo = `{"apiVersion":"%s","kind":"ExecCredential","spec":{"interactiv
 
 // exec runs a program of the operator's list. It gets its arguments and variables of the Secret, and no others of the agent than
 // those that are passed to all.
-func (m *Maker) exec(in *Exec) (maker, error) {
+func (m *Maker) exec(in *Exec) (*cloud.Holder, error) {
 	program := ""
 	for _, allowed := range m.Commands {
 		if in.Command == allowed || in.Command == filepath.Base(allowed) {
@@ -48,15 +49,29 @@ func (m *Maker) exec(in *Exec) (maker, error) {
 		}
 		env = append(env, key+"="+in.Env[key])
 	}
-	doing := "run " + filepath.Base(program)
-	return func(ctx context.Context) (token, error) {
+	now := m.Keeper.Now
+	return cloud.NewHolder(now, func(ctx context.Context) (cloud.Token, error) {
 		out, err := run(ctx, program, in.Args, env)
-		if err != nil {
-			return token{}, &Error{doing, err}
+		token := cloud.Token{}
+		if err == nil {
+			token, err = credentialOf(out)
 		}
-		return credentialOf(out, doing)
-	}, nil
+		if err != nil {
+			return cloud.Token{}, fmt.Errorf("run %s: %w", filepath.Base(program), err)
+		}
+		if token.Ends.IsZero() {
+			token.Ends = now().Add(unknownLife)
+		}
+		return token, nil
+	}), nil
 }
+
+const (
+	// unknownLife is how long a token is used of which no end is known.
+	unknownLife = 5 * time.Minute
+	// maxAnswer bounds what programs print, in bytes.
+	maxAnswer = 256 << 10
+)
 
 // run returns what a program prints. What it says of failures is not passed on: it may be anything.
 func run(ctx context.Context, program string, args, env []string) ([]byte, error) {
@@ -64,7 +79,7 @@ func run(ctx context.Context, program string, args, env []string) ([]byte, error
 	var exit *sandbox.ExitError
 	switch {
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("it did not end within %s: run it on the agent's machine to see why", makeLimit)
+		return nil, errors.New("it did not end within 30 s: run it on the agent's machine to see why")
 	case errors.Is(err, sandbox.ErrOutput):
 		return nil, fmt.Errorf("it prints more than %d bytes: it has to print an ExecCredential", maxAnswer)
 	case errors.As(err, &exit):
@@ -76,7 +91,7 @@ func run(ctx context.Context, program string, args, env []string) ([]byte, error
 }
 
 // credentialOf reads an ExecCredential.
-func credentialOf(raw []byte, doing string) (token, error) {
+func credentialOf(raw []byte) (cloud.Token, error) {
 	var got struct {
 		Kind   string `json:"kind"`
 		Status struct {
@@ -87,11 +102,11 @@ func credentialOf(raw []byte, doing string) (token, error) {
 	}
 	switch err := strict.Decode(raw, &got, strict.Foreign); {
 	case err != nil || got.Kind != "ExecCredential":
-		return token{}, &Error{doing, errors.New("it prints no ExecCredential")}
+		return cloud.Token{}, errors.New("it prints no ExecCredential")
 	case got.Status.Token == "" && got.Status.Cert != "":
-		return token{}, &Error{doing, errors.New("it gives a client certificate, which is not supported: have it give a token")}
+		return cloud.Token{}, errors.New("it gives a client certificate, which is not supported: have it give a token")
 	case got.Status.Token == "" || strings.ContainsAny(got.Status.Token, "\r\n"):
-		return token{}, &Error{doing, errors.New("its ExecCredential has no token")}
+		return cloud.Token{}, errors.New("its ExecCredential has no token")
 	}
-	return token{value: got.Status.Token, expires: got.Status.Expires}, nil
+	return cloud.Token{Secret: got.Status.Token, Ends: got.Status.Expires}, nil
 }

@@ -15,8 +15,8 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/cloud"
 	"github.com/slipway-gitops/slipway/internal/git"
-	"github.com/slipway-gitops/slipway/internal/grant"
 	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/repository"
 	"github.com/slipway-gitops/slipway/internal/source/registrylogin"
@@ -33,9 +33,15 @@ func signing(t *testing.T, s *Settings, service *testenv.TokenService) *Settings
 		t.Fatal(err)
 	}
 	s.SignIn = repository.SignIn{
-		Keeper:   grant.NewKeeper(&outward.Policy{Private: true, Allow: allow}, time.Now),
-		Workload: grant.Workload{Tenant: "tenant", Client: testenv.Client, File: "/nowhere", Authority: service.URL()},
-		Google:   service.URL() + "/token",
+		Keeper: cloud.NewKeeper(cloud.Options{
+			Outbound: &outward.Policy{Private: true, Allow: allow}, Getenv: func(name string) string {
+				return map[string]string{
+					"AZURE_TENANT_ID": "tenant", "AZURE_CLIENT_ID": testenv.Client, "AZURE_FEDERATED_TOKEN_FILE": "/nowhere",
+					"AZURE_AUTHORITY_HOST": service.URL(),
+				}[name]
+			},
+		}),
+		Google: service.URL() + "/token",
 	}
 	s.configs[ConfigCertificate] = map[string]string{"127.0.0.1": string(service.CA())}
 	s.version.Add(1)

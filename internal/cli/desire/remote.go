@@ -12,9 +12,9 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/cli/connect"
+	"github.com/slipway-gitops/slipway/internal/cloud"
 	"github.com/slipway-gitops/slipway/internal/engine/render/need"
 	"github.com/slipway-gitops/slipway/internal/git"
-	"github.com/slipway-gitops/slipway/internal/grant"
 	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/repository"
 	"github.com/slipway-gitops/slipway/internal/source"
@@ -68,7 +68,7 @@ const CredentialsVariable = "SLIPWAY_REPOSITORY_CREDENTIALS"
 
 // newRemote fetches with the Secrets of a book.
 func newRemote(project string, book repository.Book, policy *outward.Policy) *Remote {
-	book.SignIn.Keeper = grant.NewKeeper(policy, time.Now)
+	book.SignIn.Keeper = cloud.NewKeeper(cloud.Options{Outbound: policy})
 	return &Remote{project: project, book: book, policy: policy, whole: true}
 }
 

@@ -1,13 +1,15 @@
 package registrylogin
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
+	"github.com/slipway-gitops/slipway/internal/cloud"
 	"github.com/slipway-gitops/slipway/internal/source/web"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
@@ -19,49 +21,57 @@ const azureAudience = "https://containerregistry.azure.net/.default"
 const acrUser = "00000000-0000-0000-0000-000000000000"
 
 // acrLife is how long a refresh token of a registry is used. The registry does not say it; its documentation says three hours.
-const acrLife = 2 * 60 * 60
+const acrLife = 2 * time.Hour
 
-// azure exchanges the pod's token of Kubernetes for one of Entra ID, and this for a refresh token of the registry.
-func (p *Pod) azure(ctx context.Context, host string, reach web.Access) (Secret, error) {
-	assertion, err := p.tokenFile("AZURE_FEDERATED_TOKEN_FILE")
+// maxExchange bounds the answer of a registry, in bytes.
+const maxExchange = 64 << 10
+
+// azure makes what gets refresh tokens of a registry, for tokens of Entra that the identity of the pod gets.
+func (p *Pod) azure(host string, reach web.Access) (cloud.Obtain, error) {
+	workload := p.opts.Keeper.Workload()
+	identity, err := cloud.NewWorkload(workload, azureAudience)
 	if err != nil {
-		return Secret{}, err
+		return nil, err
 	}
-	tenant, client := p.opts.Getenv("AZURE_TENANT_ID"), p.opts.Getenv("AZURE_CLIENT_ID")
-	if tenant == "" || client == "" {
-		return Secret{}, errors.New("the environment has no AZURE_TENANT_ID or no AZURE_CLIENT_ID")
-	}
-	authority := strings.TrimSuffix(cmp.Or(p.opts.Getenv("AZURE_AUTHORITY_HOST"), "https://login.microsoftonline.com"), "/")
-	raw, err := p.service(ctx, http.MethodPost, authority+"/"+url.PathEscape(tenant)+"/oauth2/v2.0/token", url.Values{
-		"grant_type": {"client_credentials"}, "client_id": {client}, "scope": {azureAudience}, "client_assertion": {assertion},
-		"client_assertion_type": {"urn:ietf:params:oauth:client-assertion-type:jwt-bearer"},
-	}.Encode(), http.Header{"Content-Type": {"application/x-www-form-urlencoded"}})
+	entra, err := p.opts.Keeper.Own(identity)
 	if err != nil {
-		return Secret{}, err
+		return nil, err
 	}
-	var entra struct {
-		Token string `json:"access_token"`
-	}
-	if strict.Decode(raw, &entra, strict.Foreign) != nil || entra.Token == "" {
-		return Secret{}, errors.New("the answer of Entra ID has no token")
-	}
-	registry, err := web.Open("https://"+host, p.opts.Outbound, reach, web.Options{Bytes: maxIdentity})
+	registry, err := web.Open("https://"+host, p.opts.Outbound, reach, web.Options{Bytes: maxExchange, SameHost: true})
 	if err != nil {
-		return Secret{}, err
+		return nil, err
 	}
-	defer registry.Close()
-	at := registry.Home().JoinPath("oauth2", "exchange")
-	raw, err = exchange(ctx, registry, http.MethodPost, at, url.Values{
-		"grant_type": {"access_token"}, "service": {host}, "tenant": {tenant}, "access_token": {entra.Token},
-	}.Encode(), http.Header{"Content-Type": {"application/x-www-form-urlencoded"}})
-	if err != nil {
-		return Secret{}, err
-	}
-	var acr struct {
-		Refresh string `json:"refresh_token"`
-	}
-	if strict.Decode(raw, &acr, strict.Foreign) != nil || acr.Refresh == "" {
-		return Secret{}, errors.New("the answer of the registry has no refresh token")
-	}
-	return Secret{Username: acrUser, Refresh: acr.Refresh, Ends: p.ends(acrLife)}, nil
+	return func(ctx context.Context) (cloud.Token, error) {
+		token, err := entra.Token(ctx, "")
+		if err != nil {
+			return cloud.Token{}, err
+		}
+		at := registry.Home().JoinPath("oauth2", "exchange")
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, at.String(), strings.NewReader(url.Values{
+			"grant_type": {"access_token"}, "service": {host}, "tenant": {workload.Tenant}, "access_token": {token.Secret},
+		}.Encode()))
+		if err != nil {
+			return cloud.Token{}, errors.New("the registry cannot be asked for a token: correct its address")
+		}
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		resp, err := registry.Do(req)
+		if err != nil {
+			return cloud.Token{}, err
+		}
+		defer drain(resp)
+		if err := web.Check(at, resp); err != nil {
+			return cloud.Token{}, err
+		}
+		raw, err := io.ReadAll(resp.Body)
+		if err != nil {
+			return cloud.Token{}, err
+		}
+		var acr struct {
+			Refresh string `json:"refresh_token"`
+		}
+		if strict.Decode(raw, &acr, strict.Foreign) != nil || acr.Refresh == "" {
+			return cloud.Token{}, errors.New("the answer of the registry has no refresh token")
+		}
+		return cloud.Token{Username: acrUser, Secret: acr.Refresh, Ends: p.opts.Keeper.Now().Add(acrLife)}, nil
+	}, nil
 }

@@ -1,4 +1,4 @@
-package grant
+package cloud
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -25,6 +27,8 @@ const (
 	longest     = 24 * time.Hour  // that a token is used for, also if the service gives it longer
 	assertion   = 9 * time.Minute // that a signed statement holds; GitHub takes ten
 	maxKeyBytes = 64 << 10
+
+	formType = "application/x-www-form-urlencoded"
 )
 
 // readKey reads a private key of RSA, as PEM in PKCS #1 or PKCS #8.
@@ -68,23 +72,40 @@ func sign(key *rsa.PrivateKey, id string, claims map[string]any) (string, error)
 // wording says what a status of a service means for a credential of a kind.
 type wording map[int]string
 
-// call sends a request and reads the answer into out. An answer with another status than 2xx becomes an error with the words for
-// it; nothing that the service writes is in it.
-func call(client *web.Client, req *http.Request, out any, words wording) error {
+// refusing is the same words for every status with which a service refuses a credential.
+func refusing(words string) wording {
+	return wording{http.StatusBadRequest: words, http.StatusUnauthorized: words, http.StatusForbidden: words}
+}
+
+// send sends a request, and returns the answer. One with another status than 2xx becomes an error with the words for it; of what the
+// service writes, nothing but a code is in it.
+func send(client *web.Client, req *http.Request, words wording) ([]byte, error) {
 	resp, err := client.Do(req)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	if err := web.Check(req.URL, resp); err != nil {
-		var known *web.Error
-		if hint := words[resp.StatusCode]; hint != "" && errors.As(err, &known) {
-			known.Hint = hint
-			known.Kind = web.ErrAuth
-		}
-		return err
-	}
+	wrong := web.Check(req.URL, resp)
 	raw, err := io.ReadAll(resp.Body)
+	var known *web.Error
+	if errors.As(wrong, &known) {
+		if hint := words[resp.StatusCode]; hint != "" {
+			known.Hint, known.Kind = hint, web.ErrAuth
+		}
+		if code := errorCode.FindSubmatch(raw); code != nil {
+			known.Detail += ", " + string(code[1]) + string(code[2])
+		}
+		return nil, wrong
+	}
+	return raw, err
+}
+
+// errorCode is how AWS and services of OAuth name what is wrong.
+var errorCode = regexp.MustCompile(`<Code>([A-Za-z.]{1,60})</Code>|"error"\s*:\s*"([a-z_]{1,60})"`)
+
+// call is send for an answer in JSON.
+func call(client *web.Client, req *http.Request, out any, words wording) error {
+	raw, err := send(client, req, words)
 	if err != nil {
 		return err
 	}
@@ -104,7 +125,7 @@ func posted(ctx context.Context, at *url.URL, form url.Values) (*http.Request, e
 	if err != nil {
 		return nil, notAToken(at)
 	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Content-Type", formType)
 	req.Header.Set("Accept", "application/json")
 	return req, nil
 }
@@ -127,4 +148,19 @@ func (a answer) token(at *url.URL, username string, now time.Time) (Token, error
 // usableToken reports whether a text can be sent in a header.
 func usableToken(s string) bool {
 	return s != "" && len(s) <= maxKeyBytes && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// tokenIn reads the token in the file that a variable of the environment names. Kubernetes replaces it.
+func tokenIn(variable, file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", fmt.Errorf("the file %s cannot be read: check the service account of the agent's pod", variable)
+	}
+	defer func() { _ = f.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(f, maxKeyBytes))
+	text := strings.TrimSpace(string(raw))
+	if err != nil || !usableToken(text) {
+		return "", fmt.Errorf("the file %s holds no token: check the service account of the agent's pod", variable)
+	}
+	return text, nil
 }

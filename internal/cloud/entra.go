@@ -1,13 +1,12 @@
-package grant
+package cloud
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -17,8 +16,8 @@ import (
 
 const (
 	entraPublic = "https://login.microsoftonline.com"
-	// azureDevOps is the application of Azure DevOps in Microsoft Entra: the same one in every tenant.
-	azureDevOps = "499b84ac-1321-427f-aa17-267ca6975798/.default"
+	// AzureDevOps is what tokens for Azure DevOps are asked for: its application is the same one in every tenant.
+	AzureDevOps = "499b84ac-1321-427f-aa17-267ca6975798/.default"
 )
 
 // entraHosts are where Microsoft gives tokens, in its clouds.
@@ -33,23 +32,25 @@ type Workload struct {
 	Authority      string // address of Microsoft Entra
 }
 
-// WorkloadFromEnvironment reads AZURE_TENANT_ID, AZURE_CLIENT_ID, AZURE_FEDERATED_TOKEN_FILE and AZURE_AUTHORITY_HOST.
-func WorkloadFromEnvironment() Workload {
+// Workload reads AZURE_TENANT_ID, AZURE_CLIENT_ID, AZURE_FEDERATED_TOKEN_FILE and AZURE_AUTHORITY_HOST.
+func (k *Keeper) Workload() Workload {
+	get := k.opts.Getenv
 	return Workload{
-		Tenant: os.Getenv("AZURE_TENANT_ID"), Client: os.Getenv("AZURE_CLIENT_ID"), File: os.Getenv("AZURE_FEDERATED_TOKEN_FILE"),
-		Authority: os.Getenv("AZURE_AUTHORITY_HOST"),
+		Tenant: get("AZURE_TENANT_ID"), Client: get("AZURE_CLIENT_ID"), File: get("AZURE_FEDERATED_TOKEN_FILE"),
+		Authority: get("AZURE_AUTHORITY_HOST"),
 	}
 }
 
-// Entra is an application of Microsoft Entra that reads Azure DevOps: with a secret of its own, or as the agent's workload.
+// Entra is an application of Microsoft Entra: with a secret of its own, or as the agent's workload.
 type Entra struct {
 	tenant, client, secret, file string
 	authority                    string
+	scope                        string // what its tokens are for
 }
 
-// NewServicePrincipal reads what a repository has of an application. named is the address of Microsoft Entra that the repository
-// names: it is one of Microsoft's, or that of the operator.
-func NewServicePrincipal(tenant, client, secret, named string, operator Workload) (*Entra, error) {
+// NewServicePrincipal reads what a repository has of an application whose tokens are for a scope. named is the address of Microsoft Entra
+// that the repository names: it is one of Microsoft's, or that of the operator.
+func NewServicePrincipal(tenant, client, secret, named string, operator Workload, scope string) (*Entra, error) {
 	for _, f := range []struct{ name, value string }{
 		{"azureServicePrincipalTenantId", tenant}, {"azureServicePrincipalClientId", client}, {"azureServicePrincipalClientSecret", secret},
 	} {
@@ -66,16 +67,16 @@ func NewServicePrincipal(tenant, client, secret, named string, operator Workload
 		return nil, errors.New("azureActiveDirectoryEndpoint is none of Microsoft's: give " + entraPublic +
 			" or that of another cloud of Microsoft, or have the operator set AZURE_AUTHORITY_HOST of the agent")
 	}
-	return newEntra(Entra{tenant: tenant, client: client, secret: secret, authority: authority})
+	return newEntra(Entra{tenant: tenant, client: client, secret: secret, authority: authority, scope: scope})
 }
 
-// NewWorkload is the identity of the agent's own pod.
-func NewWorkload(w Workload) (*Entra, error) {
+// NewWorkload is the identity of the agent's own pod, with tokens for a scope.
+func NewWorkload(w Workload, scope string) (*Entra, error) {
 	if w.Tenant == "" || w.Client == "" || w.File == "" {
 		return nil, errors.New("the agent has no Azure workload identity: label its pod azure.workload.identity/use and annotate its service " +
 			"account, so that AZURE_CLIENT_ID, AZURE_TENANT_ID and AZURE_FEDERATED_TOKEN_FILE are set")
 	}
-	return newEntra(Entra{tenant: w.Tenant, client: w.Client, file: w.File, authority: w.authority()})
+	return newEntra(Entra{tenant: w.Tenant, client: w.Client, file: w.File, authority: w.authority(), scope: scope})
 }
 
 func (w Workload) authority() string {
@@ -85,9 +86,17 @@ func (w Workload) authority() string {
 	return entraPublic
 }
 
+// entraID is what tenants and applications are named by: an id, or a domain.
+var entraID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]{0,99}$`)
+
 func newEntra(e Entra) (*Entra, error) {
-	if len(e.tenant) > 256 || strings.ContainsAny(e.tenant, "/?#%\\ ") || strings.Trim(e.tenant, ".") == "" {
+	switch at, err := url.Parse(e.authority); {
+	case !entraID.MatchString(e.tenant):
 		return nil, errors.New("the Azure tenant is no id or domain: correct it")
+	case !entraID.MatchString(e.client):
+		return nil, errors.New("the Azure client is no id of an application: correct it")
+	case err != nil || at.Scheme != "https" || at.Host == "":
+		return nil, errors.New("AZURE_AUTHORITY_HOST of the agent is no https address: correct it")
 	}
 	return &e, nil
 }
@@ -98,17 +107,19 @@ func AzureHost(host string) bool {
 	return host == "dev.azure.com" || strings.HasSuffix(host, ".visualstudio.com") && host != ".visualstudio.com"
 }
 
-func (e *Entra) fields() []string { return []string{"entra", e.tenant, e.client, e.secret, e.file} }
+func (e *Entra) fields() []string {
+	return []string{"entra", e.tenant, e.client, e.secret, e.file, e.scope}
+}
 
 func (e *Entra) home() string { return e.authority }
 
 // obtain implements Grant.
 func (e *Entra) obtain(ctx context.Context, client *web.Client, now time.Time) (Token, error) {
-	form := url.Values{"client_id": {e.client}, "scope": {azureDevOps}, "grant_type": {"client_credentials"}}
+	form := url.Values{"client_id": {e.client}, "scope": {e.scope}, "grant_type": {"client_credentials"}}
 	if e.file == "" {
 		form.Set("client_secret", e.secret)
 	} else {
-		statement, err := readStatement(e.file) // Kubernetes replaces it
+		statement, err := tokenIn("AZURE_FEDERATED_TOKEN_FILE", e.file)
 		if err != nil {
 			return Token{}, err
 		}
@@ -122,25 +133,11 @@ func (e *Entra) obtain(ctx context.Context, client *web.Client, now time.Time) (
 	}
 	const refused = "Microsoft Entra does not accept the application: check tenant and client, and that its secret or " +
 		"federated credential has not expired"
+	words := refusing(refused)
+	words[http.StatusNotFound] = refused
 	var got answer
-	if err := call(client, req, &got, wording{
-		http.StatusBadRequest: refused, http.StatusUnauthorized: refused, http.StatusForbidden: refused, http.StatusNotFound: refused,
-	}); err != nil {
+	if err := call(client, req, &got, words); err != nil {
 		return Token{}, err
 	}
 	return got.token(at, "", now)
-}
-
-func readStatement(file string) (string, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return "", errors.New("the file AZURE_FEDERATED_TOKEN_FILE cannot be read: check the Azure workload identity of the agent's pod")
-	}
-	defer func() { _ = f.Close() }()
-	raw, err := io.ReadAll(io.LimitReader(f, maxKeyBytes))
-	text := strings.TrimSpace(string(raw))
-	if err != nil || !usableToken(text) {
-		return "", errors.New("the file AZURE_FEDERATED_TOKEN_FILE holds no token: check the Azure workload identity of the agent's pod")
-	}
-	return text, nil
 }

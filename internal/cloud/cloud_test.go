@@ -1,4 +1,4 @@
-package grant_test
+package cloud_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipway-gitops/slipway/internal/grant"
+	"github.com/slipway-gitops/slipway/internal/cloud"
 	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/source/web"
 	"github.com/slipway-gitops/slipway/internal/testenv"
@@ -43,16 +43,16 @@ func thisMachine(t *testing.T) *outward.Policy {
 	return &outward.Policy{Private: true, Allow: allow}
 }
 
-func githubApp(t *testing.T, s *testenv.TokenService, installation int64, owner string) grant.Grant {
+func githubApp(t *testing.T, s *testenv.TokenService, installation int64, owner string) cloud.Grant {
 	t.Helper()
-	g, err := grant.NewGitHubApp(testenv.AppID, installation, owner, s.Key, s.URL())
+	g, err := cloud.NewGitHubApp(testenv.AppID, installation, owner, s.Key, s.URL())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return g
 }
 
-func account(t *testing.T, s *testenv.TokenService) grant.Grant {
+func account(t *testing.T, s *testenv.TokenService) cloud.Grant {
 	t.Helper()
 	text, err := json.Marshal(map[string]string{
 		"type": "service_account", "client_email": testenv.ServiceAccount, "private_key_id": "k1", "private_key": string(s.Key), "universe_domain": "googleapis.com",
@@ -60,7 +60,7 @@ func account(t *testing.T, s *testenv.TokenService) grant.Grant {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := grant.NewGoogleAccount(text, s.URL()+"/token")
+	g, err := cloud.NewGoogleAccount("gcpServiceAccountKey", text, s.URL()+"/token", cloud.GoogleScope)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,24 +76,24 @@ func TestEachServiceGivesATokenThatIsUsedUntilItIsNearlyOver(t *testing.T) {
 	if err := os.WriteFile(file, []byte(s.Secret+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	workload := grant.Workload{Tenant: "tenant", Client: testenv.Client, File: file, Authority: s.URL() + "/"}
-	own, err := grant.NewWorkload(workload)
+	workload := cloud.Workload{Tenant: "tenant", Client: testenv.Client, File: file, Authority: s.URL() + "/"}
+	own, err := cloud.NewWorkload(workload, cloud.AzureDevOps)
 	if err != nil {
 		t.Fatal(err)
 	}
-	principal, err := grant.NewServicePrincipal("tenant", testenv.Client, s.Secret, "", workload)
+	principal, err := cloud.NewServicePrincipal("tenant", testenv.Client, s.Secret, "", workload, cloud.AzureDevOps)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		of   grant.Grant
+		of   cloud.Grant
 		user string
 	}{
 		"an installation": {githubApp(t, s, testenv.Installation, ""), "x-access-token"}, "one of an organization": {githubApp(t, s, 0, "Team"), "x-access-token"},
 		"one of a user": {githubApp(t, s, 0, "someone"), "x-access-token"}, "Google": {account(t, s), testenv.ServiceAccount},
 		"a workload": {own, ""}, "a principal": {principal, ""},
 	} {
-		holder, err := grant.NewKeeper(thisMachine(t), clock.now).Of(c.of, web.Access{CA: s.CA(), Username: "u", Password: "p"})
+		holder, err := cloud.NewKeeper(cloud.Options{Outbound: thisMachine(t), Now: clock.now}).Of(c.of, web.Access{CA: s.CA(), Username: "u", Password: "p"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +119,7 @@ func TestEachServiceGivesATokenThatIsUsedUntilItIsNearlyOver(t *testing.T) {
 func TestATokenIsRenewedOnceForAllThatAsk(t *testing.T) {
 	t.Parallel()
 	s := testenv.NewTokenService(t)
-	keeper := grant.NewKeeper(thisMachine(t), time.Now)
+	keeper := cloud.NewKeeper(cloud.Options{Outbound: thisMachine(t), Now: time.Now})
 	var g sync.WaitGroup
 	for range 20 {
 		g.Go(func() {
@@ -144,7 +144,7 @@ func TestAServiceThatFailsIsLeftAloneAndTheOldTokenIsUsedToItsEnd(t *testing.T) 
 	s := testenv.NewTokenService(t)
 	clock := newHand()
 	s.Now = clock.now
-	holder, err := grant.NewKeeper(thisMachine(t), clock.now).Of(githubApp(t, s, testenv.Installation, ""), web.Access{CA: s.CA()})
+	holder, err := cloud.NewKeeper(cloud.Options{Outbound: thisMachine(t), Now: clock.now}).Of(githubApp(t, s, testenv.Installation, ""), web.Access{CA: s.CA()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestARefusedTokenIsRenewedAtMostOnceAMinute(t *testing.T) {
 	s := testenv.NewTokenService(t)
 	clock := newHand()
 	s.Now = clock.now
-	holder, err := grant.NewKeeper(thisMachine(t), clock.now).Of(account(t, s), web.Access{CA: s.CA()})
+	holder, err := cloud.NewKeeper(cloud.Options{Outbound: thisMachine(t), Now: clock.now}).Of(account(t, s), web.Access{CA: s.CA()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,20 +204,20 @@ func TestWhatAServiceRefusesIsExplainedInWordsOfOurs(t *testing.T) {
 	t.Parallel()
 	s, other := testenv.NewTokenService(t), testenv.NewTokenService(t)
 	s.Now = time.Now
-	wrongKey, err := grant.NewGitHubApp(testenv.AppID, testenv.Installation, "", other.Key, s.URL())
+	wrongKey, err := cloud.NewGitHubApp(testenv.AppID, testenv.Installation, "", other.Key, s.URL())
 	if err != nil {
 		t.Fatal(err)
 	}
-	principal, err := grant.NewServicePrincipal("tenant", testenv.Client, "wrong", "", grant.Workload{Authority: s.URL()})
+	principal, err := cloud.NewServicePrincipal("tenant", testenv.Client, "wrong", "", cloud.Workload{Authority: s.URL()}, cloud.AzureDevOps)
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone, err := grant.NewWorkload(grant.Workload{Tenant: "tenant", Client: "c", File: "/nowhere", Authority: s.URL()})
+	gone, err := cloud.NewWorkload(cloud.Workload{Tenant: "tenant", Client: "c", File: "/nowhere", Authority: s.URL()}, cloud.AzureDevOps)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		of   grant.Grant
+		of   cloud.Grant
 		as   web.Access
 		want string
 	}{
@@ -229,7 +229,7 @@ func TestWhatAServiceRefusesIsExplainedInWordsOfOurs(t *testing.T) {
 		"an unknown authority":      {account(t, s), web.Access{}, "authority"},
 		"a proxy that is not a URL": {account(t, s), web.Access{Proxy: "::"}, "proxy"},
 	} {
-		holder, err := grant.NewKeeper(thisMachine(t), time.Now).Of(c.of, c.as)
+		holder, err := cloud.NewKeeper(cloud.Options{Outbound: thisMachine(t), Now: time.Now}).Of(c.of, c.as)
 		if err == nil {
 			_, err = holder.Token(t.Context(), "")
 		}
@@ -237,7 +237,7 @@ func TestWhatAServiceRefusesIsExplainedInWordsOfOurs(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
-	holder, err := grant.NewKeeper(&outward.Policy{Private: true}, time.Now).Of(githubApp(t, s, 5, ""), web.Access{CA: s.CA()})
+	holder, err := cloud.NewKeeper(cloud.Options{Outbound: &outward.Policy{Private: true}, Now: time.Now}).Of(githubApp(t, s, 5, ""), web.Access{CA: s.CA()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,12 +257,15 @@ func TestACredentialThatCanNeverWorkIsRefusedWithTheNameOfItsField(t *testing.T)
 		return raw
 	}
 	app := func(id, installation int64, owner, key, base string) error {
-		_, err := grant.NewGitHubApp(id, installation, owner, []byte(key), base)
+		_, err := cloud.NewGitHubApp(id, installation, owner, []byte(key), base)
 		return err
 	}
-	google := func(text []byte) error { _, err := grant.NewGoogleAccount(text, ""); return err }
+	google := func(text []byte) error {
+		_, err := cloud.NewGoogleAccount("gcpServiceAccountKey", text, "", cloud.GoogleScope)
+		return err
+	}
 	azure := func(tenant, client, secret, at string) error {
-		_, err := grant.NewServicePrincipal(tenant, client, secret, at, grant.Workload{})
+		_, err := cloud.NewServicePrincipal(tenant, client, secret, at, cloud.Workload{}, cloud.AzureDevOps)
 		return err
 	}
 	pem := string(s.Key)
@@ -289,8 +292,89 @@ func TestACredentialThatCanNeverWorkIsRefusedWithTheNameOfItsField(t *testing.T)
 		}
 	}
 	for host, want := range map[string]bool{"dev.azure.com": true, "team.visualstudio.com": true, "DEV.azure.com": true, ".visualstudio.com": false, "dev.azure.com.evil.example": false} {
-		if grant.AzureHost(host) != want {
+		if cloud.AzureHost(host) != want {
 			t.Errorf("%s: %t", host, !want)
+		}
+	}
+}
+
+func TestTheIdentityOfThePodIsReachedAtWhatItsEnvironmentNamesUnlessTheOperatorRefusesIt(t *testing.T) {
+	t.Parallel()
+	host := testenv.Metadata(t, "ya29.x")
+	aws := testenv.NewAWS(t)
+	file := filepath.Join(t.TempDir(), "key.json")
+	if err := os.WriteFile(file, []byte(`{"type":"external_account"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	deny, err := outward.ReadList([]string{"127.0.0.0/8"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	google := func(policy *outward.Policy, env map[string]string) error {
+		keeper := cloud.NewKeeper(cloud.Options{Outbound: policy, Getenv: testenv.PodEnviron(t, env)})
+		account, err := keeper.Google(cloud.GoogleScope)
+		if err != nil {
+			return err
+		}
+		holder, err := keeper.Own(account)
+		if err != nil {
+			return err
+		}
+		got, err := holder.Token(t.Context(), "")
+		if err == nil && got.Secret != "ya29.x" {
+			return fmt.Errorf("the token is %v", got)
+		}
+		return err
+	}
+	amazon := func(policy *outward.Policy, env map[string]string) error {
+		keeper := cloud.NewKeeper(cloud.Options{Outbound: policy, Getenv: testenv.PodEnviron(t, env), Access: web.Access{CA: aws.CA()}})
+		identity, err := keeper.AWS("eu-central-1", nil)
+		if err != nil {
+			return err
+		}
+		_, _, err = identity.Caller(t.Context(), "", nil)
+		return err
+	}
+	none, refuses := &outward.Policy{}, &outward.Policy{Private: true, Deny: deny}
+	metadata := map[string]string{"GCE_METADATA_HOST": host}
+	node := map[string]string{"AWS_CONTAINER_CREDENTIALS_FULL_URI": aws.Node(), "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE": "FILE"}
+	role := map[string]string{"AWS_WEB_IDENTITY_TOKEN_FILE": "FILE", "AWS_ROLE_ARN": testenv.PodRole, "AWS_ENDPOINT_URL_STS": aws.URL()}
+	for name, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"metadata":                            {google(none, metadata), ""},
+		"metadata that the operator refuses":  {google(refuses, metadata), "--outbound-deny"},
+		"metadata at no host":                 {google(none, map[string]string{"GCE_METADATA_HOST": "a/b"}), "GCE_METADATA_HOST"},
+		"a key file of another kind":          {google(none, map[string]string{"GOOGLE_APPLICATION_CREDENTIALS": file}), "external_account"},
+		"a key file that is not there":        {google(none, map[string]string{"GOOGLE_APPLICATION_CREDENTIALS": file + "x"}), "check the mount"},
+		"the node":                            {amazon(none, node), ""},
+		"a node that the operator refuses":    {amazon(refuses, node), "--outbound-deny"},
+		"a node without the token of the pod": {amazon(none, map[string]string{"AWS_CONTAINER_CREDENTIALS_FULL_URI": aws.Node()}), "EKS Pod Identity association"},
+		"the role of the pod":                 {amazon(none, role), ""},
+		"keys of the environment":             {amazon(none, map[string]string{"AWS_ACCESS_KEY_ID": "AKIA", "AWS_SECRET_ACCESS_KEY": "x"}), ""},
+		"no identity":                         {amazon(none, nil), "AWS_CONTAINER_CREDENTIALS_FULL_URI"},
+	} {
+		if c.want == "" && c.err != nil || c.want != "" && (c.err == nil || !strings.Contains(c.err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", name, c.err, c.want)
+		}
+	}
+}
+
+func TestATokenThatEndsSoonIsUsedForAMoment(t *testing.T) {
+	t.Parallel()
+	clock, asked := newHand(), 0
+	holder := cloud.NewHolder(clock.now, func(context.Context) (cloud.Token, error) {
+		asked++
+		return cloud.Token{Secret: fmt.Sprint(asked), Ends: clock.now().Add(15 * time.Second)}, nil
+	})
+	for _, step := range []struct {
+		after time.Duration
+		want  string
+	}{{0, "1"}, {9 * time.Second, "1"}, {2 * time.Second, "2"}, {20 * time.Second, "3"}} {
+		clock.pass(step.after)
+		if got, err := holder.Token(t.Context(), ""); err != nil || got.Secret != step.want {
+			t.Errorf("after %v: the token %s, %v, want %s", step.after, got.Secret, err, step.want)
 		}
 	}
 }
