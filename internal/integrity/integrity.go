@@ -1,6 +1,6 @@
 // Package integrity judges by their signatures whether the commits and annotated tags of a Git repository may be deployed. A
 // policy, the public keys that an operator trusts and raw objects go in; a verdict comes out. It reads no file, runs no
-// program and keeps no key ring.
+// program and keeps no key ring. Packages below it judge what is no commit.
 package integrity
 
 import (
@@ -76,6 +76,7 @@ const (
 	Unreadable       Code = "unreadable signature"
 	Misnamed         Code = "tag of another name"
 	TooMany          Code = "too many commits"
+	OtherContent     Code = "signature of other content"
 )
 
 // Fault is why an object is not trusted.

@@ -9,10 +9,10 @@ import (
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
-// artifactIntegrity returns what the project asks of a chart or an artifact. A policy names its address, or that of the repository
-// that a chart is in.
+// artifactIntegrity returns what the project asks of a chart or an artifact: by a policy of oci, one of helm, or both. A policy names
+// its address, or that of the repository that a chart is in.
 func (r *Rules) artifactIntegrity(src v1alpha1.ApplicationSource) (Integrity, error) {
-	if len(r.integrity.cosign) == 0 {
+	if len(r.integrity.cosign)+len(r.integrity.helm) == 0 {
 		return Integrity{}, nil
 	}
 	origins, err := r.artifactOrigins(src)
@@ -20,10 +20,21 @@ func (r *Rules) artifactIntegrity(src v1alpha1.ApplicationSource) (Integrity, er
 		return Integrity{}, err
 	}
 	found, err := r.onePolicy(r.integrity.cosign, origins, "oci", src.RepoURL)
-	if err != nil || found == nil {
+	if err != nil {
 		return Integrity{}, err
 	}
-	return *found, nil
+	chart, err := r.onePolicy(r.integrity.helm, origins, "helm", src.RepoURL)
+	if err != nil || chart == nil && found == nil {
+		return Integrity{}, err
+	}
+	if found == nil {
+		return *chart, nil
+	}
+	out := *found
+	if chart != nil {
+		out.Helm = chart.Helm // both are asked for
+	}
+	return out, nil
 }
 
 // artifactOrigins are where a chart or an artifact is opened: the address, and that of the chart below it.

@@ -19,11 +19,13 @@ type Integrity struct {
 	Keys    []string // ids or fingerprints of OpenPGP keys
 	Signers []string // principals of SSH signers; "*" for all that the agent trusts
 	Cosign  []string // names of the keys that sign artifacts
+
+	Helm []string // ids or fingerprints of the OpenPGP keys that sign charts, beside what else is asked for
 }
 
 // Asks reports whether the project asks for signatures at all.
 func (i Integrity) Asks() bool {
-	return len(i.Cosign) > 0 || i.Mode != "" && i.Mode != v1alpha1.GPGModeNone
+	return len(i.Cosign) > 0 || len(i.Helm) > 0 || i.Mode != "" && i.Mode != v1alpha1.GPGModeNone
 }
 
 // Bounds of the policies of a project.
@@ -37,6 +39,7 @@ const (
 type integrity struct {
 	gpg, ssh []integrityPolicy
 	cosign   []integrityPolicy // of artifacts in registries
+	helm     []integrityPolicy // of charts, by their provenance
 	every    *Integrity        // of spec.signatureKeys: for what no policy of gpg matches
 }
 
@@ -65,6 +68,7 @@ type annotated struct {
 			} `json:"cosign"`
 		} `json:"policies"`
 	} `json:"oci"`
+	Helm helmPolicies `json:"helm"`
 }
 
 // newIntegrity compiles what a project asks of signatures. What cannot be read is an error as a whole: a policy must not get lost.
@@ -90,20 +94,20 @@ func newIntegrity(b *budget, spec *v1alpha1.AppProjectSpec, annotation string) (
 		}
 	}
 	var err error
-	out.ssh, out.cosign, err = annotatedPolicies(b, annotation)
-	if err == nil && len(out.gpg)+len(out.ssh)+len(out.cosign) > maxPolicies {
+	out.ssh, out.cosign, out.helm, err = annotatedPolicies(b, annotation)
+	if err == nil && len(out.gpg)+len(out.ssh)+len(out.cosign)+len(out.helm) > maxPolicies {
 		err = fmt.Errorf("the project has more than %d policies for signatures: join them", maxPolicies)
 	}
 	return out, err
 }
 
-func annotatedPolicies(b *budget, annotation string) (ssh, cosign []integrityPolicy, err error) {
+func annotatedPolicies(b *budget, annotation string) (ssh, cosign, helm []integrityPolicy, err error) {
 	if annotation == "" {
-		return nil, nil, nil
+		return nil, nil, nil, nil
 	}
 	const name = "annotation " + v1alpha1.AnnotationSourceIntegrity
 	if len(annotation) > maxPolicyBytes {
-		return nil, nil, fmt.Errorf("%s has more than %d KiB: shorten it", name, maxPolicyBytes>>10)
+		return nil, nil, nil, fmt.Errorf("%s has more than %d KiB: shorten it", name, maxPolicyBytes>>10)
 	}
 	var in annotated
 	raw, err := yaml.YAMLToJSONStrict([]byte(annotation))
@@ -111,32 +115,34 @@ func annotatedPolicies(b *budget, annotation string) (ssh, cosign []integrityPol
 		err = strict.Decode(raw, &in)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s cannot be read: write git.policies, each with repos and ssh (mode, signers), and oci.policies, "+
-			"each with repos and cosign (keys), as YAML: %w", name, err)
+		return nil, nil, nil, fmt.Errorf("%s cannot be read: write git.policies, each with repos and ssh (mode, signers), oci.policies, "+
+			"each with repos and cosign (keys), and helm.policies, each with repos and gpg (keys), "+
+			"as YAML: %w", name, err)
 	}
 	for i, p := range in.Git.Policies {
 		where := fmt.Sprintf("%s: git.policies[%d]", name, i)
 		if p.SSH == nil {
-			return nil, nil, fmt.Errorf("%s has no ssh: add it, with mode and signers", where)
+			return nil, nil, nil, fmt.Errorf("%s has no ssh: add it, with mode and signers", where)
 		}
 		compiled, err := newIntegrityPolicy(b, where, p.Repos, Integrity{Mode: p.SSH.Mode, Signers: p.SSH.Signers})
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		ssh = append(ssh, compiled)
 	}
 	for i, p := range in.OCI.Policies {
 		where := fmt.Sprintf("%s: oci.policies[%d]", name, i)
 		if p.Cosign == nil || len(p.Cosign.Keys) == 0 {
-			return nil, nil, fmt.Errorf("%s has no cosign with keys: name the keys that sign the artifacts", where)
+			return nil, nil, nil, fmt.Errorf("%s has no cosign with keys: name the keys that sign the artifacts", where)
 		}
 		compiled, err := newIntegrityPolicy(b, where, p.Repos, Integrity{Mode: v1alpha1.GPGModeNone, Cosign: p.Cosign.Keys})
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		cosign = append(cosign, compiled)
 	}
-	return ssh, cosign, nil
+	helm, err = in.Helm.compile(b, name)
+	return ssh, cosign, helm, err
 }
 
 func newIntegrityPolicy(b *budget, where string, repos []v1alpha1.SourceIntegrityGitRepo, asks Integrity) (integrityPolicy, error) {
@@ -146,13 +152,13 @@ func newIntegrityPolicy(b *budget, where string, repos []v1alpha1.SourceIntegrit
 	default:
 		return out, fmt.Errorf("%s: mode %.40q is not known: write none, head or strict", where, asks.Mode)
 	}
-	if len(asks.Keys)+len(asks.Signers)+len(asks.Cosign) > maxNamed {
+	if asks.named() > maxNamed {
 		return out, fmt.Errorf("%s names more than %d keys: divide it", where, maxNamed)
 	}
 	for _, r := range repos {
 		text, deny := strings.CutPrefix(r.URL, "!")
 		text = normalize(text)
-		if len(asks.Cosign) > 0 && !deny {
+		if asks.ofArtifacts() && !deny {
 			text = untagged(text) // a tag can move: its repository is signed as a whole
 		}
 		g, err := b.compile(text, false)

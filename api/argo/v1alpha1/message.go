@@ -19,7 +19,7 @@ func Unverified(message string) bool {
 		return false
 	}
 	switch check {
-	case "GIT/GPG", "GIT/SSH", "OCI/COSIGN", "URL":
+	case "GIT/GPG", "GIT/SSH", "OCI/COSIGN", "OCI/NOTATION", "HELM/GPG", "URL":
 		return true
 	}
 	return false

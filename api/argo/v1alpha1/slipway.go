@@ -11,8 +11,8 @@ const (
 	AnnotationDriftAllowed = "slipway.io/drift-allowed"
 	// AnnotationDeletionBudget on an Application or AppProject bounds what one sync may delete without a person's word.
 	AnnotationDeletionBudget = "slipway.io/deletion-budget"
-	// AnnotationSourceIntegrity of an AppProject says which SSH signers may sign the commits of which repositories, in the form
-	// of spec.sourceIntegrity.
+	// AnnotationSourceIntegrity of an AppProject says which SSH signers may sign the commits of which repositories, and whose
+	// signatures artifacts and charts need, in the form of spec.sourceIntegrity.
 	AnnotationSourceIntegrity = "slipway.io/source-integrity"
 	// AnnotationDeletionConfirmed holds the digest of the deletions that a person has confirmed.
 	AnnotationDeletionConfirmed = "slipway.io/deletion-confirmed"

@@ -169,7 +169,11 @@ func (s *Sources) fetchArtifact(ctx context.Context, project string, src v1alpha
 		s.OnResolve(tree.Revision())
 	}
 	out := s.fetched(project, repo.Scope(), tree)
-	out.Digest = found.Digest
+	if out.Digest = found.Digest; out.Digest == "" { // the index of a Helm repository may leave it out
+		if unpacked, ok := tree.(interface{ Archive() string }); ok {
+			out.Digest = unpacked.Archive()
+		}
+	}
 	if moved, ok := repo.Moved(rev); ok {
 		text := fmt.Sprintf("%s: %s %s was published again with other content (%.19s before, %.19s now): versions should never change; "+
 			"publish a new one", repo.URL(), rev.Chart, found.Version, moved.Before.Digest, moved.After.Digest)

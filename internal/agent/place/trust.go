@@ -106,7 +106,7 @@ func (t *Trust) keyring() *integrity.Keyring {
 // Judge implements trust.Judge.
 func (t *Trust) Judge(ctx context.Context, claim trust.Claim) (string, error) {
 	if IsArtifact(claim.Source) {
-		return t.artifact(ctx, claim)
+		return t.proven(ctx, claim)
 	}
 	repo, _, err := t.sources.Repo(claim.Project, claim.Source)
 	if err != nil {

@@ -29,6 +29,7 @@ type signedBy struct {
 	signer string
 	err    error
 	at     time.Time
+	until  time.Time // after which the answer no longer counts; zero for never
 }
 
 // artifactKeys are the public keys that artifacts are verified with.

@@ -22,7 +22,7 @@ const (
 )
 
 // Other is the code of a signature of something else.
-const Other integrity.Code = "signature of other content"
+const Other = integrity.OtherContent
 
 // Question asks about one artifact.
 type Question struct {

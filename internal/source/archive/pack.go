@@ -35,14 +35,17 @@ type node struct {
 	Size int64       `json:"size,omitempty"`
 	Sum  string      `json:"sum,omitempty"`  // of the content in hex; of a directory, all that is below
 	List string      `json:"list,omitempty"` // of a directory: its names and types
+
+	Archive string `json:"archive,omitempty"` // of the root: the digest of the archive
 }
 
 // identity is what Sum of a Tree gives.
 func (n *node) identity() string { return fmt.Sprintf("%o:%s", uint32(n.Mode), n.Sum) }
 
-// finish writes the index after the contents.
-func (b *builder) finish() error {
+// finish writes the index after the contents of an archive with a digest.
+func (b *builder) finish(digest string) error {
 	b.sumDirs()
+	b.nodes["."].Archive = digest
 	raw, err := json.Marshal(b.nodes)
 	if err != nil {
 		return fmt.Errorf("write cache of archives: %w", err)

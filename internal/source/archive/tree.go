@@ -48,6 +48,9 @@ func (t *Tree) Sub(dir string) (*Tree, error) {
 // Revision is what At was given.
 func (t *Tree) Revision() string { return t.revision }
 
+// Archive is the digest of the archive that the tree was unpacked from, "sha256:…"; "" where an earlier version unpacked it.
+func (t *Tree) Archive() string { return t.pack.nodes["."].Archive }
+
 // ReadFile returns the content of a file.
 func (t *Tree) ReadFile(name string) ([]byte, error) {
 	n, _, err := t.find("read", name)

@@ -119,7 +119,7 @@ func unpack(to *os.File, from io.Reader, want string, limits Limits) (string, er
 	if err := b.resolveLinks(); err != nil {
 		return "", err
 	}
-	return digest, b.finish()
+	return digest, b.finish(digest)
 }
 
 // readError distinguishes what is wrong in an archive from what is wrong in the connection that it comes from.

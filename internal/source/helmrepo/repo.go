@@ -56,6 +56,7 @@ var (
 	_ artifact.Remote    = (*Repo)(nil)
 	_ artifact.Recalling = (*Repo)(nil)
 	_ artifact.Listing   = (*Repo)(nil)
+	_ artifact.Proven    = (*Repo)(nil)
 )
 
 // New makes a Repo for an address. Nothing is asked of it yet: an error means that address or access can never work.
@@ -148,7 +149,7 @@ func (r *Repo) Fetch(ctx context.Context, chart string, f artifact.Found) (sourc
 	if f.Digest == "" { // what the index has of it stands for the content
 		sum := sha256.Sum256(raw)
 		key += hex.EncodeToString(sum[:])
-		if tree, ok := r.opts.Store.Tree(key); ok {
+		if tree, ok := r.opts.Store.Tree(key); ok && tree.Archive() != "" {
 			return rooted(tree, chart, f.Version)
 		}
 	}
@@ -168,6 +169,18 @@ func (r *Repo) Fetch(ctx context.Context, chart string, f artifact.Found) (sourc
 
 // open asks for the archive of a version.
 func (r *Repo) open(ctx context.Context, chart string, e entry) (io.ReadCloser, error) {
+	at, err := r.address(chart, e)
+	if err != nil {
+		return nil, err
+	}
+	if at.Scheme == "oci" {
+		return r.opts.Elsewhere(ctx, at, chart, e.version)
+	}
+	return r.get(ctx, at)
+}
+
+// address is where the archive of a version is.
+func (r *Repo) address(chart string, e entry) (*url.URL, error) {
 	if len(e.urls) == 0 {
 		return nil, wrong("%s %s has no address: publish it again", chart, e.version)
 	}
@@ -175,13 +188,15 @@ func (r *Repo) open(ctx context.Context, chart string, e entry) (io.ReadCloser, 
 	if err != nil {
 		return nil, wrong("the address of %s %s is not valid: publish it again", chart, e.version)
 	}
-	if at.Scheme != "https" && at.Scheme != "http" {
-		if at.Scheme == "oci" && r.opts.Elsewhere != nil {
-			return r.opts.Elsewhere(ctx, at, chart, e.version)
-		}
+	if at.Scheme != "https" && at.Scheme != "http" && (at.Scheme != "oci" || r.opts.Elsewhere == nil) {
 		return nil, wrong("the archive of %s %s is at an address with the scheme %.20q: only http and https are read", chart, e.version,
 			at.Scheme)
 	}
+	return at, nil
+}
+
+// get asks for an archive, or what is beside it.
+func (r *Repo) get(ctx context.Context, at *url.URL) (io.ReadCloser, error) {
 	resp, err := r.web.Get(ctx, at, nil)
 	if err != nil {
 		if (errors.Is(err, web.ErrAuth) || errors.Is(err, web.ErrDenied)) && !r.web.Sends(at) {

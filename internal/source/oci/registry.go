@@ -131,6 +131,19 @@ func (r *registry) manifest(ctx context.Context, digest string) (manifest, error
 	return readManifest(raw, digest)
 }
 
+// whole fetches the manifest of a digest, or where that is an index the one manifest that it names.
+func (r *registry) whole(ctx context.Context, digest string) (manifest, error) {
+	m, err := r.manifest(ctx, digest)
+	if err != nil || !m.isIndex() {
+		return m, err
+	}
+	one, err := m.only()
+	if err != nil {
+		return m, err
+	}
+	return r.manifest(ctx, one.Digest)
+}
+
 // blob opens content. The reader fails where it ends early, and goes on to the first byte too many, so that its digest is another.
 func (r *registry) blob(ctx context.Context, d descriptor) (io.ReadCloser, error) {
 	at := r.at("blobs", d.Digest)

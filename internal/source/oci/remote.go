@@ -79,6 +79,7 @@ var (
 	_ artifact.Remote    = (*Remote)(nil)
 	_ artifact.Recalling = (*Remote)(nil)
 	_ artifact.Listing   = (*Remote)(nil)
+	_ artifact.Proven    = (*Remote)(nil)
 	_ source.Explained   = (*tree)(nil)
 )
 
@@ -308,13 +309,7 @@ func (r *Remote) named(f artifact.Found) string {
 func (r *Remote) download(ctx context.Context, digest string) (*archive.Tree, about, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
-	m, err := r.registry.manifest(ctx, digest)
-	if err == nil && m.isIndex() {
-		var one descriptor
-		if one, err = m.only(); err == nil {
-			m, err = r.registry.manifest(ctx, one.Digest)
-		}
-	}
+	m, err := r.registry.whole(ctx, digest)
 	if err != nil {
 		return nil, about{}, err
 	}
