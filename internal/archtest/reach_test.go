@@ -55,7 +55,7 @@ func rooms() map[string][]string {
 		"internal/git":       {api, "internal/address", redact},
 		"internal/gitserve":  {api},
 		"internal/webhook":   {api},
-		"internal/project":   {api, object, "internal/address", redact, source + "/dockerhub"},
+		"internal/project":   {api, object, "internal/address", "internal/integrity/subject", redact, source + "/dockerhub"},
 		"internal/seal":      {api},
 		"internal/trace":     nil,
 		strictly:             nil,

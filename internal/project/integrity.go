@@ -20,12 +20,13 @@ type Integrity struct {
 	Signers []string // principals of SSH signers; "*" for all that the agent trusts
 	Cosign  []string // names of the keys that sign artifacts
 
-	Helm []string // ids or fingerprints of the OpenPGP keys that sign charts, beside what else is asked for
+	Notation Notation // beside what else is asked for
+	Helm     []string // ids or fingerprints of the OpenPGP keys that sign charts, beside what else is asked for
 }
 
 // Asks reports whether the project asks for signatures at all.
 func (i Integrity) Asks() bool {
-	return len(i.Cosign) > 0 || len(i.Helm) > 0 || i.Mode != "" && i.Mode != v1alpha1.GPGModeNone
+	return len(i.Cosign) > 0 || i.Notation.Asks() || len(i.Helm) > 0 || i.Mode != "" && i.Mode != v1alpha1.GPGModeNone
 }
 
 // Bounds of the policies of a project.
@@ -38,7 +39,7 @@ const (
 // integrity are the compiled policies of a project.
 type integrity struct {
 	gpg, ssh []integrityPolicy
-	cosign   []integrityPolicy // of artifacts in registries
+	cosign   []integrityPolicy // of artifacts in registries, by cosign or Notation
 	helm     []integrityPolicy // of charts, by their provenance
 	every    *Integrity        // of spec.signatureKeys: for what no policy of gpg matches
 }
@@ -66,6 +67,7 @@ type annotated struct {
 			Cosign *struct {
 				Keys []string `json:"keys"`
 			} `json:"cosign"`
+			Notation *notationPolicy `json:"notation"`
 		} `json:"policies"`
 	} `json:"oci"`
 	Helm helmPolicies `json:"helm"`
@@ -116,7 +118,7 @@ func annotatedPolicies(b *budget, annotation string) (ssh, cosign, helm []integr
 	}
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("%s cannot be read: write git.policies, each with repos and ssh (mode, signers), oci.policies, "+
-			"each with repos and cosign (keys), and helm.policies, each with repos and gpg (keys), "+
+			"each with repos and cosign (keys) or notation (trustStores, trustedIdentities), and helm.policies, each with repos and gpg (keys), "+
 			"as YAML: %w", name, err)
 	}
 	for i, p := range in.Git.Policies {
@@ -132,6 +134,17 @@ func annotatedPolicies(b *budget, annotation string) (ssh, cosign, helm []integr
 	}
 	for i, p := range in.OCI.Policies {
 		where := fmt.Sprintf("%s: oci.policies[%d]", name, i)
+		if p.Notation != nil && p.Cosign == nil {
+			compiled, err := p.Notation.compile(b, where, p.Repos)
+			if err != nil {
+				return nil, nil, nil, err
+			}
+			cosign = append(cosign, compiled)
+			continue
+		}
+		if p.Notation != nil {
+			return nil, nil, nil, fmt.Errorf("%s has cosign and notation: write one of them, so that the other cannot stand for it", where)
+		}
 		if p.Cosign == nil || len(p.Cosign.Keys) == 0 {
 			return nil, nil, nil, fmt.Errorf("%s has no cosign with keys: name the keys that sign the artifacts", where)
 		}

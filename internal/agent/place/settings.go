@@ -38,6 +38,7 @@ const (
 	ConfigGPGKeys     = "argocd-gpg-keys-cm"
 	ConfigSigners     = "slipway-allowed-signers"
 	ConfigArtifacts   = "slipway-artifact-keys"
+	ConfigTrustStores = "slipway-trust-stores"
 )
 
 // Settings is what Secrets and ConfigMaps in the agent's namespace say. Values of Secrets stay in here: they leave
@@ -151,6 +152,7 @@ func (s *Settings) Watch(ctx context.Context, g *errgroup.Group, config *rest.Co
 		{resource: "configmaps", fields: "metadata.name=" + ConfigGPGKeys},
 		{resource: "configmaps", fields: "metadata.name=" + ConfigSigners},
 		{resource: "configmaps", fields: "metadata.name=" + ConfigArtifacts},
+		{resource: "configmaps", fields: "metadata.name=" + ConfigTrustStores},
 		{resource: "configmaps", fields: "metadata.name=" + link.ConfigPolicy},
 	} {
 		f.settings, f.ready, f.names = s, make(chan struct{}), map[string]bool{}

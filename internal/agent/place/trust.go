@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/integrity"
 	"github.com/slipway-gitops/slipway/internal/integrity/cosign"
+	"github.com/slipway-gitops/slipway/internal/integrity/notation"
 	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
 	"github.com/slipway-gitops/slipway/internal/source/turn"
 )
@@ -44,6 +45,7 @@ type Trust struct {
 	cosign   []cosign.Key
 	edition  string // of cosign
 	misnamed bool   // the ConfigMap of allowed signers has entries, and not the one that is read
+	stores   *notation.Stores
 	signed   map[string]signedBy
 	verdicts map[string]judged
 	trusted  map[string]bool // history, with policy and keys -> verified as far as strict mode asks
@@ -77,15 +79,17 @@ func (t *Trust) Refresh() bool {
 	keys := integrity.NewKeyring(t.settings.Config(ConfigGPGKeys), signers[fieldSigners])
 	t.version = version
 	artifacts := readArtifactKeys(t.settings.Config(ConfigArtifacts))
+	stores := notation.ReadStores(t.settings.Config(ConfigTrustStores))
 	_, named := signers[fieldSigners]
 	misnamed := !named && len(signers) > 0
-	if t.keys != nil && t.keys.Edition() == keys.Edition() && t.edition == artifacts.edition && t.misnamed == misnamed {
+	if t.keys != nil && t.keys.Edition() == keys.Edition() && t.edition == artifacts.edition && t.stores.Edition() == stores.Edition() &&
+		t.misnamed == misnamed {
 		return false
 	}
 	changed := t.keys != nil
-	t.cosign, t.edition, t.signed = artifacts.keys, artifacts.edition, map[string]signedBy{}
+	t.cosign, t.edition, t.stores, t.signed = artifacts.keys, artifacts.edition, stores, map[string]signedBy{}
 	t.keys, t.verdicts, t.trusted, t.began = keys, map[string]judged{}, map[string]bool{}, time.Now()
-	faults := append(keys.Faults(), artifacts.faults...)
+	faults := slices.Concat(keys.Faults(), artifacts.faults, stores.Faults())
 	if t.misnamed = misnamed; misnamed {
 		faults = append(faults, ConfigSigners+" has no entry "+fieldSigners+", and no other one is read: rename it")
 	}

@@ -8,18 +8,20 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/internal/engine/trust"
+	"github.com/slipway-gitops/slipway/internal/project"
 )
 
 // proven judges a chart or an artifact by all that its project asks for: what one kind of signature says is never taken for another.
 func (t *Trust) proven(ctx context.Context, claim trust.Claim) (string, error) {
 	var signers []string
 	rest := claim.Policy
-	rest.Helm = nil
+	rest.Helm, rest.Notation = nil, project.Notation{}
 	for _, kind := range []struct {
 		asked bool
 		judge func(context.Context, trust.Claim) (string, error)
 	}{
 		{rest.Asks(), t.artifact},
+		{claim.Policy.Notation.Asks(), t.notation},
 		{len(claim.Policy.Helm) > 0, t.chart},
 	} {
 		if !kind.asked {

@@ -42,7 +42,7 @@ func (o *Options) rightsBeside() []object {
 func besideRules() []any {
 	settings := []any{
 		"argocd-cm", "argocd-cmd-params-cm", "argocd-gpg-keys-cm", "argocd-ssh-known-hosts-cm", "argocd-tls-certs-cm",
-		"slipway-agent-journal", "slipway-agent-policy", "slipway-allowed-signers", "slipway-artifact-keys",
+		"slipway-agent-journal", "slipway-agent-policy", "slipway-allowed-signers", "slipway-artifact-keys", "slipway-trust-stores",
 	}
 	written := []any{"argocd-gpg-keys-cm", "argocd-ssh-known-hosts-cm", "argocd-tls-certs-cm", "slipway-agent-journal"}
 	return []any{

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/slipway-gitops/slipway/internal/source/artifact"
@@ -73,10 +74,14 @@ func (r *registry) tagged(ctx context.Context, digest string, most int) ([]Proof
 	return out, nil
 }
 
-// bundles are the signatures that refer to a digest: by the registry's list of referrers, or where it has none by the index that
-// clients keep under a tag.
-func (r *registry) bundles(ctx context.Context, digest string) ([]Proof, error) {
-	raw, err := r.get(ctx, r.at("referrers", digest), http.Header{"Accept": {typeIndex}})
+// referring is what refers to a digest: by the registry's list, of one type where kind is not "" and the registry can select them,
+// or where it has no list by the index that clients keep under a tag.
+func (r *registry) referring(ctx context.Context, digest, kind string) ([]descriptor, error) {
+	at := r.at("referrers", digest)
+	if kind != "" {
+		at.RawQuery = url.Values{"artifactType": {kind}}.Encode()
+	}
+	raw, err := r.get(ctx, at, http.Header{"Accept": {typeIndex}})
 	var index manifest
 	switch {
 	case errors.Is(err, web.ErrNotFound):
@@ -86,11 +91,17 @@ func (r *registry) bundles(ctx context.Context, digest string) ([]Proof, error) 
 			err = refuse("the registry's list of what refers to it cannot be read")
 		}
 	}
+	return index.Manifests[:min(len(index.Manifests), maxReferrings)], err
+}
+
+// bundles are the signatures of cosign that refer to a digest.
+func (r *registry) bundles(ctx context.Context, digest string) ([]Proof, error) {
+	all, err := r.referring(ctx, digest, "")
 	if err != nil {
 		return nil, err
 	}
 	var out []Proof
-	for _, d := range index.Manifests[:min(len(index.Manifests), maxReferrings)] {
+	for _, d := range all {
 		if !strings.HasPrefix(d.ArtifactType, typeBundle) || !IsDigest(d.Digest) || len(out) >= maxProofs {
 			continue
 		}

@@ -28,6 +28,7 @@ rules:
       - slipway-agent-policy
       - slipway-allowed-signers
       - slipway-artifact-keys
+      - slipway-trust-stores
     verbs: [get, list, watch]
   - apiGroups: [""]
     resources: [configmaps]
