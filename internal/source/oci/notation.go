@@ -3,6 +3,7 @@ package oci
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/slipway-gitops/slipway/internal/source/artifact"
 )
@@ -37,11 +38,17 @@ func (r *registry) envelopes(ctx context.Context, digest string) ([]Envelope, er
 	if err != nil {
 		return nil, err
 	}
+	marked, err := r.marked(ctx, digest) // notation writes there by default, whatever the registry lists
+	if err != nil {
+		return nil, err
+	}
 	var out []Envelope
-	for _, d := range all {
-		if d.ArtifactType != typeNotation || !IsDigest(d.Digest) || len(out) >= maxProofs {
+	seen := map[string]bool{}
+	for _, d := range slices.Concat(all, marked) {
+		if d.ArtifactType != typeNotation || !IsDigest(d.Digest) || len(out) >= maxProofs || seen[d.Digest] {
 			continue
 		}
+		seen[d.Digest] = true
 		m, err := r.manifest(ctx, d.Digest)
 		if err != nil {
 			return nil, err

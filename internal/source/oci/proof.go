@@ -85,12 +85,18 @@ func (r *registry) referring(ctx context.Context, digest, kind string) ([]descri
 	var index manifest
 	switch {
 	case errors.Is(err, web.ErrNotFound):
-		index, err = r.sidecar(ctx, strings.Replace(digest, ":", "-", 1))
+		return r.marked(ctx, digest)
 	case err == nil:
 		if strict.Decode(raw, &index, strict.Foreign) != nil {
 			err = refuse("the registry's list of what refers to it cannot be read")
 		}
 	}
+	return index.Manifests[:min(len(index.Manifests), maxReferrings)], err
+}
+
+// marked is what refers to a digest by the index that clients keep under a tag.
+func (r *registry) marked(ctx context.Context, digest string) ([]descriptor, error) {
+	index, err := r.sidecar(ctx, strings.Replace(digest, ":", "-", 1))
 	return index.Manifests[:min(len(index.Manifests), maxReferrings)], err
 }
 
