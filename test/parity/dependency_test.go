@@ -69,7 +69,7 @@ func TestDependenciesAreFetchedFromTheRepositoriesAndWithTheCredentialsOfUpstrea
 func (row dependencyRow) check(t *testing.T, settings *place.Settings, n need.Need) {
 	t.Helper()
 	for _, want := range row.Chosen {
-		access, fields, err := settings.Access("default", n.URL)
+		access, fields, err := settings.Repositories().Access("default", n.URL)
 		if err != nil {
 			t.Fatal(err)
 		}
