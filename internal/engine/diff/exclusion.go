@@ -59,7 +59,7 @@ func ParseExclusions(data map[string]string) (*Exclusions, error) {
 
 func readExclusions(key string, data map[string]string) ([]kindsOf, error) {
 	var blocks []excludedBlock
-	if err := yaml.Unmarshal([]byte(data[key]), &blocks); err != nil {
+	if err := yaml.UnmarshalStrict([]byte(data[key]), &blocks); err != nil {
 		return nil, fmt.Errorf("argocd-cm key %s: %s: write a list of apiGroups, kinds and clusters", key, object.Middle(err.Error(), maxGlob))
 	}
 	if len(blocks) > maxExclusions {

@@ -72,6 +72,7 @@ func TestExclusionsThatCannotBeReadAreAnError(t *testing.T) {
 		{"a pattern for groups", KeyExclusions, "[{}, {apiGroups: ['[a']}]", "resource.exclusions[1].apiGroups"},
 		{"a pattern for clusters", KeyInclusions, "[{clusters: ['{a']}]", "resource.inclusions[0].clusters"},
 		{"too many", KeyExclusions, "[" + strings.Repeat("{},", maxExclusions+1) + "]", "at most 1000"},
+		{"a field of another name", KeyExclusions, "[{apiGroup: [x], kinds: ['*']}]", "apiGroup"},
 	} {
 		_, err := ParseExclusions(map[string]string{test.key: test.value})
 		if err == nil || !strings.Contains(err.Error(), test.want) {
