@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"sync/atomic"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"k8s.io/client-go/discovery"

@@ -93,6 +93,9 @@ func (s *Sources) keysOf(project string) (keys sealed.Keys, ok bool) {
 		Advice: fmt.Sprintf("store its private key in a Secret with the label %s=%s in the agent's namespace, as NAME.agekey or NAME.asc, "+
 			"or encrypt the file for a key that is there", v1alpha1.LabelSecretType, v1alpha1.SecretTypeSOPS),
 	}
+	if s.Opener == nil {
+		keys.Advice += "; keys of a cloud need an agent with --sops-key-helper"
+	}
 	if err != nil {
 		keys.Advice = err.Error()
 	}

@@ -14,10 +14,10 @@ const (
 )
 
 // trusting are the fields of tlsClientConfig that decide which API server is believed.
-var trusting = []string{"caData", "insecure", "serverName"}
+func trusting() []string { return []string{"caData", "insecure", "serverName"} }
 
 // passing are the other fields of config that are about the way to an API server.
-var passing = []string{"proxyUrl", "disableCompression"}
+func passing() []string { return []string{"proxyUrl", "disableCompression"} }
 
 // keepWay has new credentials of a cluster take the way of the old ones: where they come without a word on the certificate of the API
 // server, and its address stays, what was set about certificate and proxy stays too. Credentials never do.
@@ -31,13 +31,13 @@ func keepWay(have, next map[string][]byte, req agentapi.SettingChange) {
 	if will == nil || willTLS == nil {
 		return // it is reported where it is checked
 	}
-	for _, name := range trusting {
+	for _, name := range trusting() {
 		if _, said := willTLS[name]; said {
 			return
 		}
 	}
-	copyFields(willTLS, wasTLS, trusting)
-	copyFields(will, was, passing)
+	copyFields(willTLS, wasTLS, trusting())
+	copyFields(will, was, passing())
 	raw, err := json.Marshal(willTLS)
 	if err != nil {
 		return
