@@ -103,7 +103,7 @@ func upgradeRun(ctx context.Context, o *upgradeOptions) error {
 		if err := printUpgrade(o.Common, &plan); err != nil {
 			return err
 		}
-		if o.Output == iostream.Table {
+		if o.Output == iostream.Table && plan.Upgrade.Counts.Total > 0 {
 			o.Sayf("%d of %d agents would be upgraded; steps after the canaries: %d", plan.Upgrade.Counts.Waiting, plan.Upgrade.Counts.Total,
 				plan.Upgrade.Steps)
 		}
@@ -130,7 +130,7 @@ func printUpgrade(common *connect.Common, plan *api.UpgradePlan) error {
 			step = fmt.Sprint(t.Step)
 		}
 		return []string{step, t.Agent, t.FromVersion, t.Version, t.State, t.Message}
-	}, "no agent matches")
+	}, cmp.Or(plan.Upgrade.Message, "no agent matches"))
 }
 
 // followUpgrade shows how far an upgrade is until it is over.

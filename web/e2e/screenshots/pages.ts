@@ -80,6 +80,7 @@ export const pictures: Picture[] = [
   at("agents", "/agents"),
   at("agent", "{agent}"),
   at("agent-connect", "/agents/connect"),
+  at("upgrades", "/agents/upgrades"),
   at("services", "/services"),
   at("service", "{service}"),
   at("environments", "/environments"),

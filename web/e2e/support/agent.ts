@@ -41,6 +41,7 @@ export async function connectAgent(
   server: Pick<Server, "url" | "session" | "dir">,
   name: string,
   namespace = `e2e-${name}`,
+  flags: string[] = [],
 ): Promise<Connected> {
   await kube("POST", "/api/v1/namespaces", { metadata: { name: namespace } });
   await kube("POST", `/apis/argoproj.io/v1alpha1/namespaces/${namespace}/appprojects`, {
@@ -50,7 +51,7 @@ export async function connectAgent(
     spec: { sourceRepos: ["*"], destinations: [{ server: "*", namespace: "*" }] },
   });
   const made = await api<{ token: string; agent: { id: string } }>("POST", "/api/v1/agents", { name }, server.session);
-  const own = ["--server", server.url, "--namespace", namespace, "--installation-id", namespace];
+  const own = ["--server", server.url, "--namespace", namespace, "--installation-id", namespace, ...flags];
   const start = () => startAgent(server.dir, made.token, own);
   let agent = start();
   const { id } = made.agent;

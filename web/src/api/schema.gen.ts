@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: b7acc6dec8ea4d616b8ffc4d0bf954d9fc4f6ebd2c92859edd5ba511d8fda658
+// sha256 of it: d56786891ab5ed316cae17d099634b87a343864d1e3f578400186deccebdd688
 
 export interface paths {
 	"/api/v1/access/can": {
@@ -3096,6 +3096,8 @@ export interface components {
 			registry?: string;
 			releaseKeys?: string;
 			skipCRDs?: boolean;
+			standby?: boolean;
+			succession?: string;
 		};
 		Instance: {
 			images?: string[] | null;
@@ -7975,6 +7977,8 @@ export interface operations {
 				existingSecret?: string;
 				skipCRDs?: boolean;
 				clientCertSecret?: string;
+				succession?: string;
+				standby?: boolean;
 				caConfigMap?: string;
 			};
 			header?: never;

@@ -215,17 +215,17 @@ func sessions(t T, s Store) {
 	promoted := must[gateway.Agent](t)(s.BeginSession(ctx, uid, gateway.Session{ClusterUID: "cluster", Generation: 7}, noon()))
 	same(t, "the generation", promoted.Generation, int64(7))
 	second = promoted.Epoch
-	// It said Hello while the other one was promoted.
+	// It began while the other one was promoted.
 	_, err = s.BeginSession(ctx, uid, gateway.Session{ClusterUID: "cluster", Generation: 3}, noon())
 	want(t, "a session of an earlier generation", err, gateway.ErrFenced)
 	same(t, "the epoch", must[gateway.Agent](t)(s.AgentByUID(ctx, uid)).Epoch, second)
 	// Who has a token for registration replaces both of them.
-	if err := s.AddToken(ctx, uid, "anew", noon().Add(time.Hour)); err != nil {
+	if err := s.AddToken(ctx, uid, "once more", noon().Add(time.Hour)); err != nil {
 		t.Fatalf("%v", err)
 	}
-	anew := must[gateway.Agent](t)(s.RegisterAgent(ctx, "anew", registration("U9"), noon()))
-	same(t, "the generation of one that registers anew", anew.Generation, int64(0))
-	second = anew.Epoch
+	again := must[gateway.Agent](t)(s.RegisterAgent(ctx, "once more", registration("U9"), noon()))
+	same(t, "the generation of one that registers again", again.Generation, int64(0))
+	second = again.Epoch
 	if err := s.Revoke(ctx, uid); err != nil {
 		t.Fatalf("%v", err)
 	}

@@ -293,14 +293,20 @@ func (h *UpgradeRoutes) create(ctx context.Context, c *core.Call, in *upgradeCre
 	if err != nil {
 		return nil, err
 	}
-	if len(targets) == 0 {
-		message := "no agent matches: give another scope or other labels"
-		if request.Release == "" {
-			message = "no rule says which version these agents should run: name a version (--version), or set one (slipway agent version set)"
-		}
-		return nil, &api.Error{Code: api.CodeInvalid, Field: "body.release", Message: message}
+	nobody := ""
+	switch {
+	case len(targets) > 0:
+	case request.Release == "":
+		nobody = "no rule says which version these agents should run: name a version, or set one (slipway agent version set)"
+	default:
+		nobody = "no agent matches: give another scope or other labels"
 	}
-	u := api.Upgrade{By: c.Who.Principal, Request: request, State: api.UpgradeRunning, CreatedAt: c.Now().UTC()}
+	if nobody != "" && !in.DryRun {
+		return nil, &api.Error{Code: api.CodeInvalid, Field: "body.release", Message: nobody}
+	}
+	u := api.Upgrade{
+		By: c.Who.Principal, Request: request, State: api.UpgradeRunning, Message: nobody, CreatedAt: c.Now().UTC(),
+	}
 	targets, u.Steps = wave.Plan(targets, &request, canary)
 	for i := range targets {
 		u.Counts.Count(targets[i].State)

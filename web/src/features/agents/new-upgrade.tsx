@@ -6,7 +6,7 @@ import { queryClient } from "@/lib/query";
 import { useSettled } from "@/lib/settled";
 import { Button } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
-import { Field, Input, Select } from "@/ui/field";
+import { Checkbox, Field, Input, Select } from "@/ui/field";
 import { ErrorNote } from "@/ui/states";
 import { useReleases } from "./upgrade-data";
 
@@ -37,6 +37,7 @@ export function NewUpgrade({
   const [canary, setCanary] = useState("1");
   const [unavailable, setUnavailable] = useState("3");
   const [reason, setReason] = useState("");
+  const [downgrade, setDowngrade] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   const request = useSettled(
@@ -46,9 +47,10 @@ export function NewUpgrade({
         ...(labels && { selector: labelsOf(labels) }),
         canary: Number(canary) || 0,
         maxUnavailable: Number(unavailable) || 0,
+        ...(downgrade && { allowDowngrade: true }),
         ...(reason && { reason }),
       }),
-      [release, labels, canary, unavailable, reason],
+      [release, labels, canary, unavailable, downgrade, reason],
     ),
     250,
   );
@@ -74,6 +76,7 @@ export function NewUpgrade({
   };
   const waiting = plan.data?.upgrade.counts.waiting ?? 0;
   const skipped = (plan.data?.targets ?? []).filter((t) => t.state === "skipped");
+  const order = (plan.data?.targets ?? []).filter((t) => t.state === "waiting");
   return (
     <Dialog
       open={open}
@@ -113,7 +116,30 @@ export function NewUpgrade({
         <Field label="Reason" hint="For the audit log.">
           <Input value={reason} onChange={(e) => setReason(e.target.value)} />
         </Field>
+        <Checkbox
+          label="Allow older versions"
+          hint="An agent takes an older version only by a statement that was signed after that of its own."
+          checked={downgrade}
+          onChange={(e) => setDowngrade(e.target.checked)}
+        />
         {plan.error && <ErrorNote error={plan.error} />}
+        {plan.data?.upgrade.message && <p className="text-muted">{plan.data.upgrade.message}</p>}
+        {order.length > 0 && (
+          <details className="rounded-md border" open={order.length <= 8}>
+            <summary className="cursor-pointer px-3 py-2">Order of {plural(order.length, "agent")}</summary>
+            <ol aria-label="Order" className="max-h-48 space-y-1 overflow-auto border-t p-3 text-sm">
+              {order.map((t) => (
+                <li key={t.agent} className="flex flex-wrap gap-x-3">
+                  <span className="grow font-medium">{t.agent}</span>
+                  <span className="tabular-nums">
+                    {t.fromVersion || "unknown"} → {t.version}
+                  </span>
+                  <span className="w-16 text-right text-muted">{t.step === 0 ? "canary" : `step ${t.step}`}</span>
+                </li>
+              ))}
+            </ol>
+          </details>
+        )}
         {skipped.length > 0 && (
           <details className="rounded-md border">
             <summary className="cursor-pointer px-3 py-2">{plural(skipped.length, "agent")} left out</summary>

@@ -1,10 +1,12 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { client, data, type Schemas } from "@/api/client";
-import { count } from "@/lib/format";
+import { count, plural } from "@/lib/format";
 import { queryClient } from "@/lib/query";
 import { useMissing } from "@/lib/session";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
+import { Confirm } from "@/ui/confirm";
 import { Drawer } from "@/ui/dialog";
 import { Facts } from "@/ui/page";
 import { Loaded, Loading } from "@/ui/states";
@@ -78,6 +80,7 @@ function Body({ plan: { upgrade, targets } }: { plan: Plan }) {
 function Foot({ upgrade }: { upgrade: Schemas["Upgrade"] }) {
   const id = upgrade.id ?? "";
   const missing = useMissing("agent_edit", upgrade.request.scope ?? "account");
+  const [asking, setAsking] = useState(false);
   const change = useMutation({
     mutationFn: async (what: "stop" | "resume" | "rollback") => {
       const path = { params: { path: { id } } };
@@ -93,6 +96,7 @@ function Foot({ upgrade }: { upgrade: Schemas["Upgrade"] }) {
     onError: toastError,
     onSettled: () => queryClient.invalidateQueries({ queryKey: ["agent"] }),
   });
+  const upgraded = upgrade.counts.done + upgrade.counts.underWay;
   const running = upgrade.state === "running";
   const resumable = (upgrade.state === "stopped" || upgrade.state === "failed") && upgrade.counts.waiting > 0;
   return (
@@ -107,11 +111,20 @@ function Foot({ upgrade }: { upgrade: Schemas["Upgrade"] }) {
           Resume
         </Button>
       )}
-      {!upgrade.back && upgrade.counts.done + upgrade.counts.underWay > 0 && (
-        <Button look="danger" why={missing} busy={change.isPending} onClick={() => change.mutate("rollback")}>
+      {!upgrade.back && upgraded > 0 && (
+        <Button look="danger" why={missing} busy={change.isPending} onClick={() => setAsking(true)}>
           Roll back
         </Button>
       )}
+      <Confirm
+        open={asking}
+        onClose={() => setAsking(false)}
+        title="Roll back the upgrade"
+        action={`Roll back ${plural(upgraded, "agent")}`}
+        onConfirm={() => change.mutateAsync("rollback")}
+      >
+        Each agent runs again what it ran before, the last ones first. It is away for some seconds while it restarts.
+      </Confirm>
     </>
   );
 }
