@@ -13,6 +13,7 @@ import {
   LoaderCircle,
   PlugZap,
   RefreshCwOff,
+  Undo2,
 } from "lucide-react";
 import { cn } from "@/lib/cn";
 import { exact, known } from "@/lib/time";
@@ -37,6 +38,10 @@ const table: Record<string, Look> = {
   Progressing: { tone: "busy", icon: LoaderCircle },
   Running: { tone: "busy", icon: LoaderCircle },
   running: { tone: "busy", icon: LoaderCircle, label: "Running" },
+  upgrading: { tone: "busy", icon: LoaderCircle, label: "Upgrading" },
+  checking: { tone: "busy", icon: LoaderCircle, label: "Checking" },
+  "rolling-back": { tone: "warn", icon: LoaderCircle, label: "Rolling back" },
+  "rolled-back": { tone: "warn", icon: Undo2, label: "Rolled back" },
   Terminating: { tone: "busy", icon: LoaderCircle },
   OutOfSync: { tone: "warn", icon: RefreshCwOff, label: "Out of sync" },
   Missing: { tone: "idle", icon: CircleDashed },

@@ -123,7 +123,7 @@ export function NewUpgrade({
           onChange={(e) => setDowngrade(e.target.checked)}
         />
         {plan.error && <ErrorNote error={plan.error} />}
-        {plan.data?.upgrade.message && <p className="text-muted">{plan.data.upgrade.message}</p>}
+        {plan.data?.upgrade.message && <p className="text-muted first-letter:uppercase">{plan.data.upgrade.message}</p>}
         {order.length > 0 && (
           <details className="rounded-md border" open={order.length <= 8}>
             <summary className="cursor-pointer px-3 py-2">Order of {plural(order.length, "agent")}</summary>
@@ -134,7 +134,7 @@ export function NewUpgrade({
                   <span className="tabular-nums">
                     {t.fromVersion || "unknown"} → {t.version}
                   </span>
-                  <span className="w-16 text-right text-muted">{t.step === 0 ? "canary" : `step ${t.step}`}</span>
+                  <span className="ml-auto text-muted">{t.step === 0 ? "canary" : `step ${t.step}`}</span>
                 </li>
               ))}
             </ol>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Schemas } from "@/api/client";
-import { wantedBy } from "./upgrade-data";
+import { stepOf, wantedBy } from "./upgrade-data";
 
 const versions: Schemas["AgentVersions"] = {
   rules: [
@@ -22,4 +22,9 @@ test.each([
 
 test("without rules no version is wanted", () => {
   expect(wantedBy(undefined, { name: "a" })).toBe("");
+});
+
+test("the canaries are before the first step", () => {
+  expect(stepOf({ step: 0, steps: 3 })).toBe("canaries");
+  expect(stepOf({ step: 2, steps: 3 })).toBe("step 2 of 3");
 });

@@ -22,6 +22,10 @@ const matches = (rule: Rule, agent: Agent): boolean =>
 export const wantedBy = (versions: Schemas["AgentVersions"] | undefined, agent: Agent): string =>
   versions?.rules?.find((rule) => matches(rule, agent))?.release ?? "";
 
+// stepOf is how far an upgrade is: the canaries are before the first step.
+export const stepOf = (upgrade: Pick<Schemas["Upgrade"], "step" | "steps">): string =>
+  upgrade.step === 0 ? "canaries" : `step ${upgrade.step} of ${upgrade.steps}`;
+
 // useVersions are the rules that say which version agents should run.
 export function useVersions(enabled: boolean) {
   return useQuery({

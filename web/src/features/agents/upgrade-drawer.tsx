@@ -12,6 +12,7 @@ import { Facts } from "@/ui/page";
 import { Loaded, Loading } from "@/ui/states";
 import { Status } from "@/ui/status";
 import { toastError } from "@/ui/toast";
+import { stepOf } from "./upgrade-data";
 
 type Plan = Schemas["UpgradePlan"];
 
@@ -47,7 +48,7 @@ function Body({ plan: { upgrade, targets } }: { plan: Plan }) {
       <div className="flex items-center justify-between gap-3" aria-live="polite">
         <Status status={upgrade.state} />
         <span className="tabular-nums">
-          {count(upgrade.counts.done)} of {count(upgrade.counts.total)} upgraded, step {upgrade.step} of {upgrade.steps}
+          {count(upgrade.counts.done)} of {count(upgrade.counts.total)} upgraded, {stepOf(upgrade)}
         </span>
       </div>
       {upgrade.message && <p className="break-words text-warn">{upgrade.message}</p>}

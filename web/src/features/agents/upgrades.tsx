@@ -15,7 +15,7 @@ import { Status } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
 import { NewUpgrade } from "./new-upgrade";
 import { UpgradeDrawer } from "./upgrade-drawer";
-import { useVersions, wantedBy } from "./upgrade-data";
+import { stepOf, useVersions, wantedBy } from "./upgrade-data";
 import { type Agent, stateOf } from "./data";
 
 type Upgrade = Schemas["Upgrade"];
@@ -28,7 +28,7 @@ const upgradeColumns: Column<Upgrade>[] = [
     width: "minmax(7rem,1fr)",
     cell: (u) => u.request.release || "as wanted",
   },
-  { key: "step", title: "Step", width: "5rem", cell: (u) => `${u.step} of ${u.steps}` },
+  { key: "step", title: "Step", width: "7rem", cell: (u) => stepOf(u) },
   { key: "done", title: "Upgraded", width: "7rem", cell: (u) => `${count(u.counts.done)} of ${count(u.counts.total)}` },
   { key: "by", title: "By", width: "minmax(7rem,1fr)", cell: (u) => u.by.id },
   { key: "at", title: "Begun", width: "9.5rem", cell: (u) => <Ago at={u.createdAt} /> },
@@ -135,14 +135,22 @@ export default function Upgrades() {
           </Card>
           <Card title="Versions of agents" flush>
             <Loaded query={fleet}>
-              {(all) => (
-                <Table
-                  label="Versions of agents"
-                  rows={all}
-                  columns={fleetColumns(versions.data)}
-                  rowKey={(a) => a.id ?? a.name}
-                />
-              )}
+              {(all) =>
+                all.length > 0 ? (
+                  <Table
+                    label="Versions of agents"
+                    rows={all}
+                    columns={fleetColumns(versions.data)}
+                    rowKey={(a) => a.id ?? a.name}
+                  />
+                ) : (
+                  <Empty title="There are no agents yet">
+                    <Link to="/agents/connect" className="text-accent hover:underline">
+                      Connect an agent
+                    </Link>
+                  </Empty>
+                )
+              }
             </Loaded>
           </Card>
         </>
