@@ -216,7 +216,8 @@ func TestAnAgentRefusesWhatNoReleaseNamesAndWhatIsTooOld(t *testing.T) {
 			Version: "1.4.0", Digest: digest("b"), Platforms: []string{"plan9/mips"},
 		})}, agentapi.CodePolicy, "is for plan9/mips"},
 		"below its minimum, however it is asked for": {
-			agentapi.Upgrade{Digest: digest("b"), Statement: b.sign("1.2.9", digest("b"), ""), AllowDowngrade: true}, agentapi.CodePolicy,
+			agentapi.Upgrade{Digest: digest("b"), Statement: b.sign("1.2.9", digest("b"), ""), AllowDowngrade: true},
+			agentapi.CodePolicy,
 			"below 1.3.0",
 		},
 		"older than what it runs": {

@@ -75,7 +75,8 @@ func (o *upgradeOptions) addFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.MaxUnavailable, "max-unavailable", 0, "`number` of agents that may be under way at a time (default 3)")
 	flags.DurationVar(&o.hold, "hold", 0, "how long an upgraded agent has to stay healthy (default 2m)")
 	flags.DurationVar(&o.timeout, "timeout", 0, "how long an agent has until it runs the new version and is healthy (default 10m)")
-	flags.BoolVar(&o.AllowDowngrade, "allow-downgrade", false, "let agents run a version that is older than theirs; its statement must be signed after that of theirs")
+	flags.BoolVar(&o.AllowDowngrade, "allow-downgrade", false,
+		"let agents run a version that is older than theirs; its statement must be signed after that of theirs")
 	flags.StringVar(&o.Reason, "reason", "", "why, for the audit")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "only list the agents in their order, and those that are left out with the reason")
 	flags.BoolVar(&o.noWait, "no-wait", false, "start the upgrade, and do not follow it")
