@@ -1,17 +1,11 @@
 package agent
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"maps"
-	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -224,16 +218,7 @@ func TestAClusterIsTriedBeforeItIsWritten(t *testing.T) {
 // certificate makes a certificate that signs itself.
 func certificate(t *testing.T) string {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"git.example.org"}}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	return string(testenv.NewAuthority(t).PEM())
 }
 
 func TestCertificatesHostsAndKeysAreEntriesOfConfigMaps(t *testing.T) {

@@ -52,7 +52,7 @@ func rooms() map[string][]string {
 		"internal/source":    {api, "internal/address", "internal/cloud", "internal/git", "internal/outward", "internal/sops"},
 		"internal/sops":      {},
 		"internal/integrity": nil,
-		"internal/git":       {api, "internal/address", redact},
+		"internal/git":       {api, "internal/address", "internal/outward", redact},
 		"internal/gitserve":  {api},
 		"internal/webhook":   {api},
 		"internal/project":   {api, object, "internal/address", "internal/integrity/subject", redact, source + "/dockerhub"},

@@ -1,16 +1,12 @@
 package git
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -20,6 +16,8 @@ import (
 
 	"golang.org/x/net/http/httpproxy"
 	"golang.org/x/net/proxy"
+
+	"github.com/slipway-gitops/slipway/internal/outward"
 )
 
 // proxyTime bounds how long a proxy may take until it has connected.
@@ -204,60 +202,25 @@ func (c *Client) through(ctx context.Context, r Remote, to *url.URL, host, port 
 
 // tunnel has an HTTP proxy connect to a host. It returns the connection to that host, over the one to the proxy, or what went wrong.
 func tunnel(ctx context.Context, conn net.Conn, to *url.URL, address string, ca []byte) (net.Conn, string) {
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
-	far := conn
 	if to.Scheme == "https" {
 		config := &tls.Config{ServerName: to.Hostname(), MinVersion: tls.VersionTLS12}
 		if len(ca) > 0 {
-			if config.RootCAs, _ = x509.SystemCertPool(); config.RootCAs == nil {
-				config.RootCAs = x509.NewCertPool()
-			}
-			config.RootCAs.AppendCertsFromPEM(ca)
+			config.RootCAs, _ = outward.Authorities(ca) // nil, which is the system's, where it holds none
 		}
 		secure := tls.Client(conn, config)
 		if err := secure.HandshakeContext(ctx); err != nil {
 			return nil, "the certificate of the proxy is not trusted, or it does not speak TLS"
 		}
-		far = secure
+		conn = secure
 	}
-	head := "CONNECT " + address + " HTTP/1.1\r\nHost: " + address + "\r\n"
-	if to.User != nil {
-		password, _ := to.User.Password()
-		head += "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(to.User.Username()+":"+password)) + "\r\n"
+	far, _, err := outward.Connect(ctx, conn, to, address) // an ssh server may speak first
+	if refused := new(outward.ProxyRefused); errors.As(err, &refused) {
+		return nil, refused.Error()
 	}
-	if _, err := io.WriteString(far, head+"\r\n"); err != nil {
-		return nil, "the proxy closed the connection"
-	}
-	in := bufio.NewReader(io.LimitReader(far, 64<<10))
-	answer, err := http.ReadResponse(in, &http.Request{Method: http.MethodConnect})
 	if err != nil {
 		return nil, "the proxy does not answer as a proxy does"
 	}
-	_ = answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return nil, fmt.Sprintf("the proxy answers with status %d", answer.StatusCode)
-	}
-	if in.Buffered() > 0 { // an ssh server may speak first, in the same packet
-		begun, _ := in.Peek(in.Buffered())
-		far = &begunConn{Conn: far, begun: append([]byte{}, begun...)}
-	}
 	return far, ""
-}
-
-// begunConn is a connection of which a part was read already.
-type begunConn struct {
-	net.Conn
-	begun []byte
-}
-
-func (c *begunConn) Read(p []byte) (int, error) {
-	if len(c.begun) > 0 {
-		n := copy(p, c.begun)
-		c.begun = c.begun[n:]
-		return n, nil
-	}
-	return c.Conn.Read(p)
 }
 
 // proxyAddress is host and port of a proxy; without a port those that curl takes.

@@ -1,14 +1,6 @@
 package git_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -26,23 +18,12 @@ import (
 // expired serves HTTPS with a certificate that has expired, and returns its address and the certificate.
 func expired(t *testing.T) (string, []byte) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "old"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true,
-		NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: time.Now().Add(-24 * time.Hour), BasicConstraintsValid: true,
-	}
-	raw, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	authority := testenv.NewAuthority(t)
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{raw}, PrivateKey: key}}, MinVersion: tls.VersionTLS12}
+	server.TLS = authority.IssueUntil(time.Now().Add(-24*time.Hour), "old", "127.0.0.1").Server()
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	return server.URL, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw})
+	return server.URL, authority.PEM()
 }
 
 // outcome is what came of the layers: those that worked, and the one that failed.

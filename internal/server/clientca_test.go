@@ -2,16 +2,10 @@ package server
 
 import (
 	"bufio"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"net/url"
@@ -22,52 +16,8 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/testenv"
 )
-
-// signers makes certificates of clients for a test.
-type signers struct {
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-	pem  []byte
-}
-
-func newSigner(t *testing.T) *signers {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "agents"}, NotBefore: time.Now().Add(-time.Hour),
-		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	raw, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &signers{cert, key, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw})}
-}
-
-func (s *signers) client(t *testing.T, ends time.Time) tls.Certificate {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "agent"}, NotBefore: time.Now().Add(-time.Hour),
-		NotAfter: ends, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	}
-	raw, err := x509.CreateCertificate(rand.Reader, template, s.cert, &key.PublicKey, s.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}
-}
 
 // askingServer is a server that asks agents for a certificate of what is in a file. Its clock can be moved.
 func askingServer(t *testing.T, authorities []byte) (s *Server, file string, later func(time.Duration)) {
@@ -127,11 +77,11 @@ func link(t *testing.T, s *Server, cert tls.Certificate) (net.Conn, *http.Respon
 
 func TestALinkEndsWithTheCertificateThatItWasMadeWith(t *testing.T) {
 	t.Parallel()
-	signer := newSigner(t)
-	s, _, _ := askingServer(t, signer.pem)
+	signer := testenv.NewAuthority(t)
+	s, _, _ := askingServer(t, signer.PEM())
 	// Certificates have whole seconds, so this one ends within two or three.
 	ends := time.Now().Add(3 * time.Second)
-	conn, answer, err := link(t, s, signer.client(t, ends))
+	conn, answer, err := link(t, s, signer.IssueUntil(ends, "agent").TLS)
 	if err != nil || answer.StatusCode != http.StatusSwitchingProtocols {
 		t.Fatalf("the link: %v, %v", answer, err)
 	}
@@ -143,18 +93,18 @@ func TestALinkEndsWithTheCertificateThatItWasMadeWith(t *testing.T) {
 	if early := time.Until(ends.Truncate(time.Second)); early > 0 {
 		t.Errorf("the link ended %s before the certificate", early)
 	}
-	if _, _, err := link(t, s, signer.client(t, time.Now().Add(-time.Minute))); err == nil {
+	if _, _, err := link(t, s, signer.IssueUntil(time.Now().Add(-time.Minute), "agent").TLS); err == nil {
 		t.Error("a certificate that expired was taken")
 	}
 }
 
 func TestTheAuthoritiesForAgentsAreReadAgainWhenTheyChange(t *testing.T) {
 	t.Parallel()
-	one, two := newSigner(t), newSigner(t)
-	s, file, later := askingServer(t, one.pem)
-	taken := func(of *signers) bool {
+	one, two := testenv.NewAuthority(t), testenv.NewAuthority(t)
+	s, file, later := askingServer(t, one.PEM())
+	taken := func(of *testenv.Authority) bool {
 		t.Helper()
-		_, answer, err := link(t, s, of.client(t, time.Now().Add(time.Hour)))
+		_, answer, err := link(t, s, of.IssueUntil(time.Now().Add(time.Hour), "agent").TLS)
 		return err == nil && answer.StatusCode == http.StatusSwitchingProtocols
 	}
 	if !taken(one) || taken(two) {
@@ -164,9 +114,9 @@ func TestTheAuthoritiesForAgentsAreReadAgainWhenTheyChange(t *testing.T) {
 		content  []byte
 		one, two bool
 	}{
-		{append(append([]byte{}, one.pem...), two.pem...), true, true},
+		{append(append([]byte{}, one.PEM()...), two.PEM()...), true, true},
 		{[]byte("no certificate"), true, true}, // what cannot be read changes nothing
-		{two.pem, false, true},
+		{two.PEM(), false, true},
 	} {
 		if err := os.WriteFile(file, step.content, 0o600); err != nil {
 			t.Fatal(err)

@@ -90,7 +90,10 @@ func (a *Authority) sign(template *x509.Certificate) ([]byte, *x509.Certificate,
 		parent, by = template, key
 	}
 	template.SerialNumber, template.BasicConstraintsValid = big.NewInt(time.Now().UnixNano()), true
-	template.NotBefore = template.NotAfter.Add(-48 * time.Hour)
+	template.NotBefore = time.Now().Add(-time.Hour)
+	if template.NotAfter.Before(time.Now()) {
+		template.NotBefore = template.NotAfter.Add(-time.Hour)
+	}
 	raw, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, by)
 	if err != nil {
 		a.t.Fatalf("make certificate: %v", err)
@@ -108,12 +111,19 @@ type Certificate struct {
 	TLS       tls.Certificate
 }
 
-// Files writes certificate and key into a directory, and returns their paths. Those of another certificate are replaced.
+// Files writes key and certificate into a directory, and returns their paths. Those of another certificate are replaced, each as a whole.
 func (c *Certificate) Files(t testing.TB, dir string) (cert, key string) {
 	t.Helper()
 	cert, key = filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
-	for path, text := range map[string][]byte{cert: c.Cert, key: c.Key} {
-		if err := os.WriteFile(path, text, 0o600); err != nil {
+	for _, file := range []struct {
+		path string
+		text []byte
+	}{{key, c.Key}, {cert, c.Cert}} {
+		err := os.WriteFile(file.path+".new", file.text, 0o600)
+		if err == nil {
+			err = os.Rename(file.path+".new", file.path)
+		}
+		if err != nil {
 			t.Fatalf("write certificate: %v", err)
 		}
 	}

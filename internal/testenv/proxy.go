@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -47,6 +48,15 @@ func NewProxy(t testing.TB, user, password string) *Proxy {
 		p.running.Wait()
 	})
 	return p
+}
+
+// URL is the address with user and password.
+func (p *Proxy) URL() *url.URL {
+	out := &url.URL{Scheme: "http", Host: p.Address()}
+	if p.user != "" {
+		out.User = url.UserPassword(p.user, p.password)
+	}
+	return out
 }
 
 // Address is host and port.
@@ -90,15 +100,21 @@ func (p *Proxy) accept() {
 			if err != nil {
 				return
 			}
-			target := ""
+			answer, good, bad := p.connect, "HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 502 Zaubernuss\r\nContent-Length: 0\r\n\r\n"
 			if first[0] == 5 {
-				target = p.socks(conn, in)
-			} else {
-				target = p.connect(conn, in)
+				answer, good, bad = p.socks, "\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00", "\x05\x05\x00\x01\x00\x00\x00\x00\x00\x00"
 			}
-			if target != "" {
-				p.carry(conn, in, target)
+			target := answer(conn, in)
+			if target == "" {
+				return
 			}
+			far, err := p.dial(target)
+			if err != nil {
+				_, _ = io.WriteString(conn, bad)
+				return
+			}
+			_, _ = io.WriteString(conn, good)
+			join(conn, in, far)
 		})
 	}
 }
@@ -119,7 +135,6 @@ func (p *Proxy) connect(conn net.Conn, in *bufio.Reader) string {
 		_, _ = io.WriteString(conn, "HTTP/1.1 405 Zaubernuss\r\nContent-Length: 0\r\n\r\n")
 		return ""
 	}
-	_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n")
 	return req.Host
 }
 
@@ -160,14 +175,14 @@ func (p *Proxy) socks(conn net.Conn, in *bufio.Reader) string {
 		host = net.IP(read(16)).String()
 	}
 	port := binary.BigEndian.Uint16(read(2))
-	_, _ = conn.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
 	return net.JoinHostPort(host, fmt.Sprint(port))
 }
 
-func (p *Proxy) carry(conn net.Conn, in *bufio.Reader, target string) {
+// dial connects to a target.
+func (p *Proxy) dial(target string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(target)
 	if err != nil {
-		return
+		return nil, err
 	}
 	p.mu.Lock()
 	p.hosts = append(p.hosts, host)
@@ -178,10 +193,14 @@ func (p *Proxy) carry(conn net.Conn, in *bufio.Reader, target string) {
 	}
 	far, err := net.Dial("tcp", address)
 	if err != nil {
-		return
+		return nil, err
 	}
 	p.keep(far)
 	p.used.Add(1)
+	return far, nil
+}
+
+func join(conn net.Conn, in *bufio.Reader, far net.Conn) {
 	var both sync.WaitGroup
 	both.Go(func() { _, _ = io.Copy(far, in); _ = far.Close() })
 	both.Go(func() { _, _ = io.Copy(conn, far); _ = conn.Close() })

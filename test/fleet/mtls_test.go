@@ -2,14 +2,7 @@ package fleet
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"os"
 	"path/filepath"
 	"testing"
@@ -18,70 +11,27 @@ import (
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
-// issuer signs certificates of agents.
+// issuer makes certificates of clients.
 type issuer struct {
+	*testenv.Authority
 	t    *testing.T
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
 	file string // its certificate
 }
 
 func newIssuer(t *testing.T) *issuer {
 	t.Helper()
-	i := &issuer{t: t, file: filepath.Join(t.TempDir(), "agents-ca.pem")}
-	i.cert, i.key = i.sign("agents", nil, nil, time.Now().Add(time.Hour))
-	i.write(i.file, "CERTIFICATE", i.cert.Raw)
+	i := &issuer{testenv.NewAuthority(t), t, filepath.Join(t.TempDir(), "agents-ca.pem")}
+	if err := os.WriteFile(i.file, i.PEM(), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	return i
-}
-
-// sign makes a certificate; one that is its own authority without a parent.
-func (i *issuer) sign(name string, parent *x509.Certificate, by *ecdsa.PrivateKey, ends time.Time) (*x509.Certificate, *ecdsa.PrivateKey) {
-	i.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		i.t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: ends,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, BasicConstraintsValid: true,
-	}
-	if parent == nil {
-		template.IsCA, template.KeyUsage, template.ExtKeyUsage, parent, by = true, x509.KeyUsageCertSign, nil, template, key
-	}
-	raw, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, by)
-	if err != nil {
-		i.t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(raw)
-	if err != nil {
-		i.t.Fatal(err)
-	}
-	return cert, key
-}
-
-func (i *issuer) write(file, kind string, raw []byte) {
-	i.t.Helper()
-	err := os.WriteFile(file+".new", pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw}), 0o600)
-	if err == nil {
-		err = os.Rename(file+".new", file)
-	}
-	if err != nil {
-		i.t.Fatal(err)
-	}
 }
 
 // issue writes a certificate and its key, in place of those before.
 func (i *issuer) issue(dir string, ends time.Time) (args []string) {
 	i.t.Helper()
-	cert, key := i.sign("agent", i.cert, i.key, ends)
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		i.t.Fatal(err)
-	}
-	certFile, keyFile := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
-	i.write(keyFile, "PRIVATE KEY", der)
-	i.write(certFile, "CERTIFICATE", cert.Raw)
-	return []string{"--client-cert", certFile, "--client-key", keyFile}
+	cert, key := i.IssueUntil(ends, "agent").Files(i.t, dir)
+	return []string{"--client-cert", cert, "--client-key", key}
 }
 
 func TestAnAgentPresentsItsCertificateAndRenewsItWhileItIsConnected(t *testing.T) {

@@ -152,7 +152,7 @@ func (w *told) begin() {
 	}
 	_, err = core.CoreV1().ConfigMaps(w.ns).Create(w.t.Context(), &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "argocd-tls-certs-cm", Labels: map[string]string{"app.kubernetes.io/part-of": "argocd"}},
-		Data:       map[string]string{"git.example.org": string(pemOf(certificateFor(w.t, time.Now().Add(48*time.Hour), "git.example.org")))},
+		Data:       map[string]string{"git.example.org": string(testenv.NewAuthority(w.t).IssueUntil(time.Now().Add(48*time.Hour), "receiver", "git.example.org").Cert)},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		w.t.Fatal(err)

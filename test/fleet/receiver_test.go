@@ -2,15 +2,7 @@ package fleet
 
 import (
 	"bufio"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -56,11 +48,12 @@ func startReceivers(t *testing.T, names ...string) *receivers {
 		host, _, _ := strings.Cut(q.Host, ":")
 		r.take(w, q, host)
 	}))
-	chats.TLS = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificateFor(t, time.Now().Add(time.Hour), names...)}}
+	authority := testenv.NewAuthority(t)
+	chats.TLS = authority.Issue("receiver", names...).Server()
 	chats.StartTLS()
 	t.Cleanup(chats.Close)
 	r.ca = filepath.Join(t.TempDir(), "ca.crt")
-	if err := os.WriteFile(r.ca, pemOf(chats.TLS.Certificates[0]), 0o600); err != nil {
+	if err := os.WriteFile(r.ca, authority.PEM(), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) { r.take(w, q, "") }))
@@ -189,27 +182,4 @@ func (r *receivers) smtp(conn net.Conn) {
 			say("250 ok")
 		}
 	}
-}
-
-// certificateFor is one that is its own authority.
-func certificateFor(t *testing.T, ends time.Time, names ...string) tls.Certificate {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "receiver"}, DNSNames: names, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: ends, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	raw, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}
-}
-
-func pemOf(c tls.Certificate) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Certificate[0]})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	agentlink "github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
+	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
 func pemOf(raw []byte) []byte {
@@ -420,14 +421,13 @@ func TestTheLinkGoesThroughAProxyThatIsAskedByConnect(t *testing.T) {
 	s := startServer(t, newStore())
 	uid, token := s.token("account.prod")
 	c := newCluster(t, "one", 5)
-	var asked atomic.Int32
-	proxy := connectProxy(t, &asked)
+	proxy := testenv.NewProxy(t, "", "")
 	startAgent(t, s.http.URL, token, c, func(cfg *agentlink.Config) {
-		cfg.Transport = agentlink.Transport{CAFile: s.ca(), Proxy: func(*url.URL) (*url.URL, error) { return proxy, nil }}
+		cfg.Transport = agentlink.Transport{CAFile: s.ca(), Proxy: func(*url.URL) (*url.URL, error) { return proxy.URL(), nil }}
 	})
 	s.store.until(t, "the first state", s.settled(uid, c))
-	if asked.Load() < 2 { // the registration, and the link
-		t.Errorf("the proxy was asked %d times", asked.Load())
+	if proxy.Used() < 2 { // the registration, and the link
+		t.Errorf("the proxy was asked %d times", proxy.Used())
 	}
 }
 

@@ -4,59 +4,11 @@ import (
 	"context"
 	"io"
 	"net"
-	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
-
-// connectProxy starts a proxy that passes on what it is asked for by CONNECT, and counts.
-func connectProxy(t *testing.T, asked *atomic.Int32) *url.URL {
-	t.Helper()
-	var mu sync.Mutex // a group that is waited for gets no more work
-	var work sync.WaitGroup
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodConnect {
-			http.Error(w, "only CONNECT", http.StatusMethodNotAllowed)
-			return
-		}
-		asked.Add(1)
-		far, err := (&net.Dialer{}).DialContext(ctx, "tcp", r.Host)
-		if err != nil {
-			w.WriteHeader(http.StatusBadGateway)
-			return
-		}
-		near, buf, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			far.Close()
-			return
-		}
-		_, _ = buf.WriteString("HTTP/1.1 200 Connection established\r\n\r\n")
-		_ = buf.Flush()
-		end := context.AfterFunc(ctx, func() { near.Close(); far.Close() })
-		mu.Lock()
-		defer mu.Unlock()
-		work.Go(func() { _, _ = io.Copy(far, near); far.Close() })
-		work.Go(func() { _, _ = io.Copy(near, far); near.Close(); end() })
-	}))
-	t.Cleanup(func() {
-		s.Close()
-		cancel()
-		mu.Lock()
-		defer mu.Unlock()
-		work.Wait()
-	})
-	u, err := url.Parse(s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
-}
 
 // cutter passes connections on to an address until it is cut.
 type cutter struct {

@@ -5,12 +5,9 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -227,7 +224,7 @@ func (s *strangers) proxied(hosts ...string) []string {
 		_, _ = io.WriteString(conn, text) // who is gone misses nothing
 		_ = conn.Close()
 	}))
-	certificate := certificateFor(s.t, hosts)
+	certificate := testenv.NewAuthority(s.t).Issue("test", hosts...).TLS
 	services.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}}
 	services.StartTLS()
 	s.t.Cleanup(services.Close)
@@ -250,22 +247,4 @@ func (s *strangers) proxied(hosts ...string) []string {
 		s.t.Fatal(err)
 	}
 	return []string{"HTTPS_PROXY=http://" + proxy, "SSL_CERT_FILE=" + file}
-}
-
-// certificateFor is a certificate for some names, signed by itself.
-func certificateFor(t *testing.T, names []string) tls.Certificate {
-	t.Helper()
-	public, key, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, DNSNames: names, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
-	}
-	raw, err := x509.CreateCertificate(rand.Reader, template, template, public, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}
 }

@@ -1,11 +1,9 @@
 package link
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -130,47 +128,35 @@ func (t *Transport) dialProxy(ctx context.Context, proxy *url.URL, target string
 			return nil, err
 		}
 	}
-	if err := askProxy(ctx, conn, proxy, target); err != nil {
+	tunnel, err := askProxy(ctx, conn, proxy, target)
+	if err != nil {
 		_ = conn.Close()
 		return nil, fmt.Errorf("ask %s for %s: %w", who, target, err)
 	}
-	return conn, nil
+	return tunnel, nil
 }
 
 // askProxy does the CONNECT.
-func askProxy(ctx context.Context, conn net.Conn, proxy *url.URL, target string) error {
-	stop := limited(ctx, conn)
-	defer stop()
-	req := &http.Request{
-		Method: http.MethodConnect, URL: &url.URL{Opaque: target}, Host: target,
-		Header: http.Header{"User-Agent": {"slipway-agent"}},
-	}
-	if proxy.User != nil {
-		password, _ := proxy.User.Password()
-		req.Header.Set("Proxy-Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(proxy.User.Username()+":"+password)))
-	}
-	if err := req.Write(conn); err != nil {
-		return hungUp(err)
-	}
-	answer := bufio.NewReaderSize(&capped{conn: conn, left: 64 << 10}, 4096)
-	resp, err := http.ReadResponse(answer, req)
-	if err != nil {
-		return hungUp(&wordless{err})
-	}
-	more := answer.Buffered() > 0
-	_ = resp.Body.Close()
+func askProxy(ctx context.Context, conn net.Conn, proxy *url.URL, target string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, handshakeLimit)
+	defer cancel()
+	tunnel, early, err := outward.Connect(ctx, conn, proxy, target)
+	var refused *outward.ProxyRefused
 	switch {
-	case resp.StatusCode == http.StatusProxyAuthRequired:
-		return errors.New("it wants a user and a password: write them into HTTPS_PROXY")
-	case resp.StatusCode == http.StatusBadGateway || resp.StatusCode == http.StatusServiceUnavailable ||
-		resp.StatusCode == http.StatusGatewayTimeout:
-		return &unreachable{fmt.Errorf("it cannot reach the server: it answers with %s", outward.Status(resp.StatusCode))}
-	case resp.StatusCode != http.StatusOK:
-		return fmt.Errorf("it refuses with %s: let it pass connections to that address, or name it in NO_PROXY", outward.Status(resp.StatusCode))
-	case more:
-		return errors.New("it sent more than its answer")
+	case early:
+		return nil, errors.New("it sent more than its answer")
+	case errors.As(err, &refused) && refused.Code == http.StatusProxyAuthRequired:
+		return nil, errors.New("it wants a user and a password: write them into HTTPS_PROXY")
+	case errors.As(err, &refused) && (refused.Code == http.StatusBadGateway || refused.Code == http.StatusServiceUnavailable ||
+		refused.Code == http.StatusGatewayTimeout):
+		return nil, &unreachable{fmt.Errorf("it cannot reach the server: it answers with %s", outward.Status(refused.Code))}
+	case errors.As(err, &refused):
+		return nil, fmt.Errorf("it refuses with %s: let it pass connections to that address, or name it in NO_PROXY",
+			outward.Status(refused.Code))
+	case err != nil:
+		return nil, hungUp(&wordless{err})
 	}
-	return nil
+	return tunnel, nil
 }
 
 // secure makes a TLS connection of a plain one, which it closes where that fails.
@@ -217,14 +203,9 @@ func (t *Transport) tls(name string) (*tls.Config, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read --server-ca: %w", err)
 		}
-		pool, err := x509.SystemCertPool()
-		if err != nil {
-			pool = x509.NewCertPool()
+		if cfg.RootCAs, err = outward.Authorities(pem); err != nil {
+			return nil, fmt.Errorf("read --server-ca %s: %w", t.CAFile, err)
 		}
-		if !pool.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("--server-ca %s holds no certificate: it must be PEM", t.CAFile)
-		}
-		cfg.RootCAs = pool
 	}
 	if t.CertFile != "" || t.KeyFile != "" {
 		pair, err := t.pair()
@@ -247,31 +228,4 @@ func readFile(name string) ([]byte, error) {
 		return nil, fmt.Errorf("%s has %d bytes, more than %d", name, info.Size(), maxCAFile)
 	}
 	return os.ReadFile(name)
-}
-
-// limited lets the end of ctx, or of handshakeLimit, end what goes on with conn, until stop is called.
-func limited(ctx context.Context, conn net.Conn) (stop func()) {
-	_ = conn.SetDeadline(time.Now().Add(handshakeLimit))
-	off := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	return func() {
-		if off() {
-			_ = conn.SetDeadline(time.Time{})
-		}
-	}
-}
-
-// capped is a connection of which only so much is read.
-type capped struct {
-	conn net.Conn
-	left int
-}
-
-// Read implements io.Reader.
-func (c *capped) Read(p []byte) (int, error) {
-	if c.left <= 0 {
-		return 0, errors.New("its answer is too long")
-	}
-	n, err := c.conn.Read(p[:min(len(p), c.left)])
-	c.left -= n
-	return n, err
 }

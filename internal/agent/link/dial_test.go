@@ -3,18 +3,11 @@ package link
 import (
 	"bufio"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"io"
 	"log"
 	"log/slog"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -24,78 +17,36 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
-// authority signs certificates for a test.
+// authority signs certificates for a test, as files.
 type authority struct {
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-	file string // its certificate, PEM
-	dir  string
+	*testenv.Authority
+	file string // its certificate
 }
 
 func newAuthority(t *testing.T) *authority {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
+	a := &authority{testenv.NewAuthority(t), filepath.Join(t.TempDir(), "ca.pem")}
+	if err := os.WriteFile(a.file, a.PEM(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority of " + t.Name()}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	raw, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := &authority{cert: cert, key: key, dir: t.TempDir()}
-	a.file = a.write(t, "ca.pem", "CERTIFICATE", raw)
 	return a
 }
 
-func (a *authority) write(t *testing.T, name, kind string, raw []byte) string {
-	t.Helper()
-	file := filepath.Join(a.dir, name)
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
-// issue makes a certificate for loopback, or for a client, and returns its files.
+// issue makes a certificate for 127.0.0.1 and a name.
 func (a *authority) issue(t *testing.T, name string) (cert tls.Certificate, certFile, keyFile string) {
 	t.Helper()
 	return a.issueUntil(t, name, time.Now().Add(time.Hour))
 }
 
-// issueUntil makes one that ends at a time.
 func (a *authority) issueUntil(t *testing.T, name string, ends time.Time) (cert tls.Certificate, certFile, keyFile string) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: ends,
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	raw, err := x509.CreateCertificate(rand.Reader, template, a.cert, &key.PublicKey, a.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certFile, keyFile = a.write(t, name+".pem", "CERTIFICATE", raw), a.write(t, name+"-key.pem", "EC PRIVATE KEY", der)
-	if cert, err = tls.LoadX509KeyPair(certFile, keyFile); err != nil {
-		t.Fatal(err)
-	}
-	return cert, certFile, keyFile
+	made := a.IssueUntil(ends, name, "127.0.0.1")
+	certFile, keyFile = made.Files(t, t.TempDir())
+	return made.TLS, certFile, keyFile
 }
 
 // serve starts a server that says who called.
@@ -121,43 +72,6 @@ func serve(t *testing.T, cfg *tls.Config) *url.URL {
 		t.Fatal(err)
 	}
 	return u
-}
-
-// proxy starts a proxy that passes on what it is asked for by CONNECT, and counts.
-func proxy(t *testing.T, want string) (*url.URL, *int) {
-	t.Helper()
-	n := 0
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodConnect {
-			http.Error(w, "only CONNECT", http.StatusMethodNotAllowed)
-			return
-		}
-		if r.Header.Get("Proxy-Authorization") != want {
-			w.WriteHeader(http.StatusProxyAuthRequired)
-			return
-		}
-		n++
-		far, err := net.Dial("tcp", r.Host)
-		if err != nil {
-			w.WriteHeader(http.StatusBadGateway)
-			return
-		}
-		near, buf, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			return
-		}
-		_, _ = buf.WriteString("HTTP/1.1 200 Connection established\r\n\r\n")
-		_ = buf.Flush()
-		go func() { _, _ = io.Copy(far, near); far.Close() }()
-		_, _ = io.Copy(near, far)
-		near.Close()
-	}))
-	t.Cleanup(s.Close)
-	u, err := url.Parse(s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u, &n
 }
 
 func to(u *url.URL) func(*url.URL) (*url.URL, error) {
@@ -189,13 +103,12 @@ func TestTheServerIsReachedThroughAProxyWithItsOwnAuthority(t *testing.T) {
 	ca := newAuthority(t)
 	cert, _, _ := ca.issue(t, "server")
 	server := serve(t, &tls.Config{Certificates: []tls.Certificate{cert}})
-	p, n := proxy(t, "Basic YW5uOnB3") // ann:pw
-	p.User = url.UserPassword("ann", "pw")
-	got, err := greet(t.Context(), Transport{CAFile: ca.file, Proxy: to(p)}, server)
-	if err != nil || got != "hello nobody" || *n != 1 {
-		t.Errorf("got %q, %v, over the proxy %d times", got, err, *n)
+	p := testenv.NewProxy(t, "ann", "pw")
+	got, err := greet(t.Context(), Transport{CAFile: ca.file, Proxy: to(p.URL())}, server)
+	if err != nil || got != "hello nobody" || p.Used() != 1 {
+		t.Errorf("got %q, %v, over the proxy %d times", got, err, p.Used())
 	}
-	_, err = greet(t.Context(), Transport{Proxy: to(p)}, server)
+	_, err = greet(t.Context(), Transport{Proxy: to(p.URL())}, server)
 	if err == nil || !strings.Contains(err.Error(), "--server-ca") {
 		t.Errorf("without the authority: %v", err)
 	}
@@ -209,9 +122,7 @@ func TestTheAgentShowsItsCertificate(t *testing.T) {
 	ca := newAuthority(t)
 	cert, _, _ := ca.issue(t, "server")
 	_, certFile, keyFile := ca.issue(t, "agent-7")
-	pool := x509.NewCertPool()
-	pool.AddCert(ca.cert)
-	server := serve(t, &tls.Config{Certificates: []tls.Certificate{cert}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert})
+	server := serve(t, &tls.Config{Certificates: []tls.Certificate{cert}, ClientCAs: ca.Pool(), ClientAuth: tls.RequireAndVerifyClientCert})
 	tr := Transport{CAFile: ca.file, CertFile: certFile, KeyFile: keyFile, Proxy: to(nil)}
 	if got, err := greet(t.Context(), tr, server); err != nil || got != "hello agent-7" {
 		t.Errorf("got %q, %v", got, err)
@@ -228,10 +139,8 @@ func TestAServerThatRefusesTheCertificateSaysWhy(t *testing.T) {
 	_, goodCert, goodKey := ca.issue(t, "agent-7")
 	_, oldCert, oldKey := ca.issueUntil(t, "agent-6", time.Now().Add(-time.Minute))
 	_, wrongCert, wrongKey := other.issue(t, "agent-5")
-	pool := x509.NewCertPool()
-	pool.AddCert(ca.cert)
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
-		server := serve(t, &tls.Config{Certificates: []tls.Certificate{cert}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert, MaxVersion: version})
+		server := serve(t, &tls.Config{Certificates: []tls.Certificate{cert}, ClientCAs: ca.Pool(), ClientAuth: tls.RequireAndVerifyClientCert, MaxVersion: version})
 		for _, c := range []struct{ name, cert, key, want string }{
 			{"a good one", goodCert, goodKey, ""},
 			{"none", "", "", "give --client-cert and --client-key"},
@@ -345,8 +254,9 @@ func TestATroubleOnTheWaySaysWhatToDo(t *testing.T) {
 	}
 	nobody := &url.URL{Scheme: "http", Host: closed.Addr().String()}
 	closed.Close()
-	strict, _ := proxy(t, "Basic YW5uOnB3")
-	loose, _ := proxy(t, "")
+	strict, loose := testenv.NewProxy(t, "ann", "pw"), testenv.NewProxy(t, "", "")
+	without := strict.URL()
+	without.User = nil
 	web := serve(t, nil)
 	tests := []struct {
 		name, want  string
@@ -356,8 +266,8 @@ func TestATroubleOnTheWaySaysWhatToDo(t *testing.T) {
 	}{
 		{"nobody there", "reach the server", nil, nobody, true},
 		{"no proxy there", "reach the proxy", nobody, server, true},
-		{"a proxy that wants a password", "HTTPS_PROXY", strict, server, false},
-		{"a proxy that reaches nobody", "502", loose, nobody, true},
+		{"a proxy that wants a password", "HTTPS_PROXY", without, server, false},
+		{"a proxy that reaches nobody", "502", loose.URL(), nobody, true},
 		{"a proxy of another kind", "socks5", &url.URL{Scheme: "socks5", Host: "127.0.0.1:1"}, server, false},
 		{"no proxy at all", "more than its answer", web, server, false},
 	}

@@ -150,17 +150,14 @@ const (
 
 // providerClient is a client with bounds, which goes through the proxy of the environment.
 func providerClient(caFile string, outbound *outward.Policy) (*http.Client, error) {
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		pool = x509.NewCertPool()
-	}
+	var pool *x509.CertPool // nil for the system's
 	if caFile != "" {
 		pem, err := readLimited(caFile, maxAnswer)
 		if err != nil {
 			return nil, err
 		}
-		if !pool.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("file %s has no certificate: give one in PEM", caFile)
+		if pool, err = outward.Authorities(pem); err != nil {
+			return nil, fmt.Errorf("read file %s: %w", caFile, err)
 		}
 	}
 	transport := outbound.Transport()

@@ -1,18 +1,15 @@
 package gateway_test
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -21,8 +18,10 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
 	"github.com/slipway-gitops/slipway/internal/server/gateway/gatewaytest"
+	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
 func TestAnAgentRegistersAndConnects(t *testing.T) {
@@ -230,72 +229,29 @@ func TestRevocationCutsAtOnce(t *testing.T) {
 	}
 }
 
-// connectProxy is an HTTP proxy that knows CONNECT only.
-func connectProxy(t *testing.T) (address string, tunnels *atomic.Int64) {
-	t.Helper()
-	tunnels = &atomic.Int64{}
-	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodConnect || r.Header.Get("Proxy-Authorization") != "Basic "+base64.StdEncoding.EncodeToString([]byte("a:b")) {
-			http.Error(w, "no", http.StatusProxyAuthRequired)
-			return
-		}
-		back, err := net.Dial("tcp", r.Host)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadGateway)
-			return
-		}
-		defer back.Close()
-		front, _, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			return
-		}
-		defer front.Close()
-		tunnels.Add(1)
-		_, _ = io.WriteString(front, "HTTP/1.1 200 OK\r\n\r\n")
-		done := make(chan struct{}, 2)
-		go func() { _, _ = io.Copy(back, front); done <- struct{}{} }()
-		go func() { _, _ = io.Copy(front, back); done <- struct{}{} }()
-		<-done
-	}))
-	t.Cleanup(proxy.Close)
-	return proxy.Listener.Addr().String(), tunnels
-}
-
 // viaProxy dials through an HTTP proxy.
-type viaProxy struct{ proxy string }
+type viaProxy struct{ proxy *testenv.Proxy }
 
 func (p viaProxy) Dial(network, address string) (net.Conn, error) {
-	conn, err := net.Dial(network, p.proxy)
+	conn, err := net.Dial(network, p.proxy.Address())
 	if err != nil {
 		return nil, err
 	}
-	request := &http.Request{Method: http.MethodConnect, Host: address, URL: nil, Header: http.Header{}}
-	_, err = fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %s\r\nProxy-Authorization: Basic %s\r\n\r\n", address, address,
-		base64.StdEncoding.EncodeToString([]byte("a:b")))
-	if err != nil {
-		return nil, err
-	}
-	response, err := http.ReadResponse(bufio.NewReader(conn), request)
-	if err != nil {
-		return nil, err
-	}
-	if response.StatusCode != http.StatusOK {
-		return nil, errors.New(response.Status)
-	}
-	return conn, nil
+	tunnel, _, err := outward.Connect(context.Background(), conn, p.proxy.URL(), address)
+	return tunnel, err
 }
 
 func TestTheLinkWorksThroughAProxy(t *testing.T) {
 	t.Parallel()
 	s := start(t, gatewaytest.NewMemory())
-	proxy, tunnels := connectProxy(t)
+	proxy := testenv.NewProxy(t, "a", "b")
 	a := s.connect(s.register("account.prod", "cluster"), nats.SetCustomDialer(viaProxy{proxy}))
 	a.hello(0)
 	if ack := a.batch(agentapi.Batch{Seq: 1, Items: []agentapi.Item{item("a")}}); ack.Error != nil {
 		t.Error(ack.Error)
 	}
-	if tunnels.Load() != 1 {
-		t.Errorf("%d connections went through the proxy", tunnels.Load())
+	if proxy.Used() != 1 {
+		t.Errorf("%d connections went through the proxy", proxy.Used())
 	}
 }
 

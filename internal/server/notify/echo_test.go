@@ -1,7 +1,6 @@
 package notify_test
 
 import (
-	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -87,7 +86,7 @@ func TestWhatALibraryMakesOfARefusalIsReported(t *testing.T) {
 				_, _ = io.WriteString(conn, c.answer) // the test sees what is missing
 				_ = conn.Close()
 			}))
-			s.TLS = &tls.Config{Certificates: []tls.Certificate{selfSigned(t, []string{c.host})}}
+			s.TLS = testenv.NewAuthority(t).Issue("test", c.host).Server()
 			s.StartTLS()
 			t.Cleanup(s.Close)
 			proxied(t, s)

@@ -2,7 +2,6 @@ package notify_test
 
 import (
 	"bufio"
-	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
 // crowd are receivers of one channel, of which one refuses what it gets for a while.
@@ -60,7 +61,7 @@ func telegram(t *testing.T, c *crowd) (secret string) {
 		}
 		_, _ = io.WriteString(w, `{"ok":true,"result":{}}`)
 	}))
-	s.TLS = &tls.Config{Certificates: []tls.Certificate{selfSigned(t, []string{"api.telegram.org"})}}
+	s.TLS = testenv.NewAuthority(t).Issue("test", "api.telegram.org").Server()
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	proxied(t, s)

@@ -3,7 +3,6 @@ package notify_test
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -110,7 +109,7 @@ func anyName(t *testing.T, answer string, status int, names ...string) (*httptes
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, answer)
 	}))
-	s.TLS = &tls.Config{Certificates: []tls.Certificate{selfSigned(t, names)}}
+	s.TLS = testenv.NewAuthority(t).Issue("test", names...).Server()
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	return s, got

@@ -2,17 +2,12 @@ package web_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -349,36 +344,6 @@ func TestALongAnswerEndsAtTheLimit(t *testing.T) {
 	}
 }
 
-// issued is a certificate with its key, in PEM.
-type issued struct{ cert, key []byte }
-
-func clientCertificate(t testing.TB) (issued, *x509.CertPool) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "robot"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := x509.NewCertPool()
-	out := issued{
-		cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		key:  pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw}),
-	}
-	pool.AppendCertsFromPEM(out.cert)
-	return out, pool
-}
-
 // secure starts a server that asks for a client certificate, and returns the authority of its own.
 func secure(t testing.TB, mode tls.ClientAuthType, clients *x509.CertPool, h http.HandlerFunc) (*httptest.Server, []byte) {
 	t.Helper()
@@ -391,15 +356,16 @@ func secure(t testing.TB, mode tls.ClientAuthType, clients *x509.CertPool, h htt
 
 func TestAClientCertificateIsShownAtHomeOnly(t *testing.T) {
 	t.Parallel()
-	mine, pool := clientCertificate(t)
+	authority := testenv.NewAuthority(t)
+	mine := authority.Issue("robot")
 	var elsewhere seen
 	other, _ := secure(t, tls.RequestClientCert, nil, func(_ http.ResponseWriter, r *http.Request) { elsewhere.add(r) })
-	home, ca := secure(t, tls.RequireAndVerifyClientCert, pool, func(w http.ResponseWriter, r *http.Request) {
+	home, ca := secure(t, tls.RequireAndVerifyClientCert, authority.Pool(), func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/away" {
 			http.Redirect(w, r, other.URL, http.StatusFound)
 		}
 	})
-	c := open(t, home.URL, web.Access{ClientCert: mine.cert, ClientKey: mine.key, CA: ca}, web.Options{})
+	c := open(t, home.URL, web.Access{ClientCert: mine.Cert, ClientKey: mine.Key, CA: ca}, web.Options{})
 	if _, err := get(t, c, home.URL); err != nil {
 		t.Fatal(err)
 	}

@@ -94,11 +94,6 @@ func LayerOf(err error) Layer {
 	return ""
 }
 
-// refusedByProxy is the answer of a proxy that opens no tunnel.
-type refusedByProxy struct{ status int }
-
-func (r refusedByProxy) Error() string { return "the proxy answers with " + outward.Status(r.status) }
-
 // errIdle ends a request whose server sends nothing more.
 var errIdle = errors.New("the server stopped sending")
 
@@ -114,7 +109,7 @@ func explain(ctx context.Context, at *url.URL, err error) error {
 	var refused *outward.Refused
 	var dns *net.DNSError
 	var op *net.OpError
-	var proxy refusedByProxy
+	var proxy *outward.ProxyRefused
 	switch {
 	case errors.As(err, &refused):
 		e.Kind, e.Hint = ErrRefused, refused.Error()
@@ -123,7 +118,7 @@ func explain(ctx context.Context, at *url.URL, err error) error {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return context.Cause(ctx)
 	case errors.As(err, &proxy):
-		e.Kind, e.Detail = ErrProxy, outward.Status(proxy.status)
+		e.Kind, e.Detail = ErrProxy, outward.Status(proxy.Code)
 		e.Hint = "check the address of the proxy, and user and password in it"
 	case errors.As(err, &op) && (op.Op == "proxyconnect" || op.Op == "socks connect"):
 		e.Kind, e.Hint = ErrProxy, "check the address of the proxy: "+outward.Reason(err)

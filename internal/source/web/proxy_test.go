@@ -1,7 +1,6 @@
 package web_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/slipway-gitops/slipway/internal/source/web"
+	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
 // proxy is an HTTP proxy that sends every connection to one address, and requires a user.
@@ -51,41 +51,6 @@ func pipe(work *sync.WaitGroup, a, b net.Conn) {
 	work.Go(func() { _, _ = io.Copy(b, a); _ = a.Close(); _ = b.Close() })
 }
 
-// socks is a SOCKS5 proxy that sends every connection to one address.
-func socks(t testing.TB, to string) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var work sync.WaitGroup
-	t.Cleanup(func() { _ = l.Close(); work.Wait() })
-	work.Go(func() {
-		for {
-			front, err := l.Accept()
-			if err != nil {
-				return
-			}
-			in := bufio.NewReader(front)
-			hello := make([]byte, 2)
-			_, _ = io.ReadFull(in, hello)
-			_, _ = in.Discard(int(hello[1]))
-			_, _ = front.Write([]byte{5, 0})
-			head := make([]byte, 5)
-			_, _ = io.ReadFull(in, head)
-			_, _ = in.Discard(int(head[4]) + 2) // a name and the port
-			back, err := net.Dial("tcp", to)
-			if err != nil {
-				_ = front.Close()
-				continue
-			}
-			_, _ = front.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
-			pipe(&work, front, back)
-		}
-	})
-	return "socks5://" + l.Addr().String()
-}
-
 func TestAProxyIsUsedForAllHostsButSome(t *testing.T) {
 	t.Parallel()
 	var direct seen
@@ -103,7 +68,7 @@ func TestAProxyIsUsedForAllHostsButSome(t *testing.T) {
 	}{
 		"plain HTTP": {"http://charts.example.test", web.Access{Proxy: with(plain)}, &used},
 		"a tunnel":   {"https://charts.example.test", web.Access{Proxy: with(tunnel), Insecure: true}, &usedTLS},
-		"SOCKS":      {"http://charts.example.test", web.Access{Proxy: socks(t, s.Listener.Addr().String())}, nil},
+		"SOCKS":      {"http://charts.example.test", web.Access{Proxy: strings.Replace(testenv.Tunnel(t, s.Listener.Addr().String()), "http://", "socks5://", 1)}, nil},
 	} {
 		client := open(t, c.address, c.access, web.Options{})
 		text, err := get(t, client, c.address+"/x")

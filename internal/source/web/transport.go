@@ -26,12 +26,13 @@ func transport(policy *outward.Policy, a Access, home, secret bool) (*http.Trans
 	out.DisableCompression = true
 	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: a.Insecure} //nolint:gosec // on the user's word
 	if len(a.CA) > 0 {
-		config.RootCAs = x509.NewCertPool()
-		if system, err := x509.SystemCertPool(); err == nil && !home {
-			config.RootCAs = system
-		}
-		if !config.RootCAs.AppendCertsFromPEM(a.CA) {
+		all, err := outward.Authorities(a.CA)
+		if err != nil {
 			return nil, errors.New("the certificate authorities of the host hold no certificate: write them in PEM")
+		}
+		if config.RootCAs = all; home {
+			config.RootCAs = x509.NewCertPool()
+			config.RootCAs.AppendCertsFromPEM(a.CA)
 		}
 	}
 	if len(a.ClientCert) > 0 && secret {
@@ -44,7 +45,7 @@ func transport(policy *outward.Policy, a Access, home, secret bool) (*http.Trans
 	out.TLSClientConfig = config
 	out.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
 		if resp.StatusCode != http.StatusOK {
-			return refusedByProxy{resp.StatusCode}
+			return &outward.ProxyRefused{Code: resp.StatusCode}
 		}
 		return nil
 	}
