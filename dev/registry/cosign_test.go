@@ -78,7 +78,7 @@ func TestWhatTheRealCosignSignsIsVerified(t *testing.T) {
 					}
 					q := cosign.Question{Digest: digest, Keys: keys, Allowed: []string{"release.pub"}}
 					for _, p := range proofs {
-						q.Proofs = append(q.Proofs, cosign.Proof{Payload: p.Payload, Signature: p.Signature})
+						q.Proofs = append(q.Proofs, cosign.Proof(p))
 					}
 					return cosign.Judge(q)
 				}

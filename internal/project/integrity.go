@@ -20,13 +20,14 @@ type Integrity struct {
 	Signers []string // principals of SSH signers; "*" for all that the agent trusts
 	Cosign  []string // names of the keys that sign artifacts
 
-	Notation Notation // beside what else is asked for
-	Helm     []string // ids or fingerprints of the OpenPGP keys that sign charts, beside what else is asked for
+	Identities []Identity // that sign artifacts without a key
+	Notation   Notation   // beside what else is asked for
+	Helm       []string   // ids or fingerprints of the OpenPGP keys that sign charts, beside what else is asked for
 }
 
 // Asks reports whether the project asks for signatures at all.
 func (i Integrity) Asks() bool {
-	return len(i.Cosign) > 0 || i.Notation.Asks() || len(i.Helm) > 0 || i.Mode != "" && i.Mode != v1alpha1.GPGModeNone
+	return i.ofArtifacts() || i.Mode != "" && i.Mode != v1alpha1.GPGModeNone
 }
 
 // Bounds of the policies of a project.
@@ -63,11 +64,9 @@ type annotated struct {
 	} `json:"git"`
 	OCI struct {
 		Policies []struct {
-			Repos  []v1alpha1.SourceIntegrityGitRepo `json:"repos"`
-			Cosign *struct {
-				Keys []string `json:"keys"`
-			} `json:"cosign"`
-			Notation *notationPolicy `json:"notation"`
+			Repos    []v1alpha1.SourceIntegrityGitRepo `json:"repos"`
+			Cosign   *cosignPolicy                     `json:"cosign"`
+			Notation *notationPolicy                   `json:"notation"`
 		} `json:"policies"`
 	} `json:"oci"`
 	Helm helmPolicies `json:"helm"`
@@ -118,7 +117,7 @@ func annotatedPolicies(b *budget, annotation string) (ssh, cosign, helm []integr
 	}
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("%s cannot be read: write git.policies, each with repos and ssh (mode, signers), oci.policies, "+
-			"each with repos and cosign (keys) or notation (trustStores, trustedIdentities), and helm.policies, each with repos and gpg (keys), "+
+			"each with repos and cosign (keys or keyless) or notation (trustStores, trustedIdentities), and helm.policies, each with repos and gpg (keys), "+
 			"as YAML: %w", name, err)
 	}
 	for i, p := range in.Git.Policies {
@@ -145,10 +144,11 @@ func annotatedPolicies(b *budget, annotation string) (ssh, cosign, helm []integr
 		if p.Notation != nil {
 			return nil, nil, nil, fmt.Errorf("%s has cosign and notation: write one of them, so that the other cannot stand for it", where)
 		}
-		if p.Cosign == nil || len(p.Cosign.Keys) == 0 {
-			return nil, nil, nil, fmt.Errorf("%s has no cosign with keys: name the keys that sign the artifacts", where)
+		asks, err := p.Cosign.asks(b, where)
+		if err != nil {
+			return nil, nil, nil, err
 		}
-		compiled, err := newIntegrityPolicy(b, where, p.Repos, Integrity{Mode: v1alpha1.GPGModeNone, Cosign: p.Cosign.Keys})
+		compiled, err := newIntegrityPolicy(b, where, p.Repos, asks)
 		if err != nil {
 			return nil, nil, nil, err
 		}

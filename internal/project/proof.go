@@ -39,10 +39,10 @@ func (h helmPolicies) compile(b *budget, name string) ([]integrityPolicy, error)
 
 // named is how many keys, signers, stores and identities a policy names.
 func (i Integrity) named() int {
-	return len(i.Keys) + len(i.Signers) + len(i.Cosign) + len(i.Helm) + len(i.Notation.Stores) + len(i.Notation.Identities)
+	return len(i.Keys) + len(i.Signers) + len(i.Cosign) + len(i.Identities) + len(i.Helm) + len(i.Notation.Stores) + len(i.Notation.Identities)
 }
 
 // ofArtifacts reports whether a policy is about what is in registries and chart repositories.
 func (i Integrity) ofArtifacts() bool {
-	return len(i.Cosign) > 0 || len(i.Helm) > 0 || i.Notation.Asks()
+	return len(i.Cosign) > 0 || len(i.Identities) > 0 || len(i.Helm) > 0 || i.Notation.Asks()
 }

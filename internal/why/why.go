@@ -287,15 +287,17 @@ func (t *teller) denied() {
 
 // signing says what to do about a signature that was not verified.
 func (t *teller) signing(message string) string {
+	name, project := t.app.Spec.ProjectName(), safe(t.app.Spec.ProjectName())
 	keys := "`slipway gpg list`"
 	switch check, _, _ := strings.Cut(message, ":"); check {
 	case "GIT/SSH":
 		keys = fmt.Sprintf("`kubectl -n %s edit configmap slipway-allowed-signers`", t.Namespace)
 	case "OCI/COSIGN":
-		keys = fmt.Sprintf("`kubectl -n %s edit configmap slipway-artifact-keys`", t.Namespace)
+		return fmt.Sprintf("sign the artifact as project %q asks for it; or have the project, or the keys and trust roots of the agent changed: "+
+			"`kubectl -n %s edit configmap slipway-artifact-keys`, `kubectl -n %s edit appproject %s`", name, t.Namespace, t.Namespace, project)
 	}
 	return fmt.Sprintf("sign with a key that project %q allows, and push; or have the project or the keys of the agent changed: "+
-		"%s, `kubectl -n %s edit appproject %s`", t.app.Spec.ProjectName(), keys, t.Namespace, safe(t.app.Spec.ProjectName()))
+		"%s, `kubectl -n %s edit appproject %s`", name, keys, t.Namespace, project)
 }
 
 // broken says why what Git says could not be compared with the cluster.

@@ -43,7 +43,8 @@ type Trust struct {
 	version  uint64 // of the settings that keys is of
 	keys     *integrity.Keyring
 	cosign   []cosign.Key
-	edition  string // of cosign
+	roots    []cosign.Root
+	edition  string // of cosign and roots
 	misnamed bool   // the ConfigMap of allowed signers has entries, and not the one that is read
 	stores   *notation.Stores
 	signed   map[string]signedBy
@@ -78,7 +79,7 @@ func (t *Trust) Refresh() bool {
 	signers := t.settings.Config(ConfigSigners)
 	keys := integrity.NewKeyring(t.settings.Config(ConfigGPGKeys), signers[fieldSigners])
 	t.version = version
-	artifacts := readArtifactKeys(t.settings.Config(ConfigArtifacts))
+	artifacts := readArtifactTrust(t.settings.Config(ConfigArtifacts))
 	stores := notation.ReadStores(t.settings.Config(ConfigTrustStores))
 	_, named := signers[fieldSigners]
 	misnamed := !named && len(signers) > 0
@@ -87,7 +88,8 @@ func (t *Trust) Refresh() bool {
 		return false
 	}
 	changed := t.keys != nil
-	t.cosign, t.edition, t.stores, t.signed = artifacts.keys, artifacts.edition, stores, map[string]signedBy{}
+	t.cosign, t.roots, t.edition = artifacts.keys, artifacts.roots, artifacts.edition
+	t.stores, t.signed = stores, map[string]signedBy{}
 	t.keys, t.verdicts, t.trusted, t.began = keys, map[string]judged{}, map[string]bool{}, time.Now()
 	faults := slices.Concat(keys.Faults(), artifacts.faults, stores.Faults())
 	if t.misnamed = misnamed; misnamed {

@@ -1,5 +1,6 @@
-// Package cosign judges signatures of artifacts in registries that cosign made with a key: those of a tag beside the artifact, and
-// the bundles that refer to it. A digest, the signatures and public keys go in; a verdict comes out.
+// Package cosign judges signatures of artifacts in registries that cosign made: those of a tag beside the artifact, and the bundles
+// that refer to it. A digest, the signatures and what the operator trusts go in; a verdict comes out. Judge asks for a signature by a
+// key, JudgeKeyless for one by an identity. Neither is satisfied by what the other one asks for.
 package cosign
 
 import (
@@ -7,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/slipway-gitops/slipway/internal/integrity"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // Proof is a signature as a registry has it. Nothing of it is trusted.
@@ -14,6 +16,11 @@ type Proof struct {
 	// Payload is the text that is signed, or the bundle with text and signature.
 	Payload   []byte
 	Signature string // in base64; "" for a bundle
+
+	// What proves the identity of a signature under a tag, as the annotations of cosign have it. A bundle has it inside.
+	Certificate string // in PEM
+	Log         string // what the transparency log answered
+	Timestamp   string // of a timestamp authority
 }
 
 // Bounds of one judgement.
@@ -34,8 +41,13 @@ type Question struct {
 
 // Fault is why an artifact is not trusted.
 type Fault struct {
-	Code integrity.Code
-	Key  string // name of the key; "" where it is not known
+	Code   integrity.Code
+	Key    string    // name of the key; "" where it is not known
+	By     *Identity // who signed without a key; nil where it is not proved
+	Root   string    // name of a trust root that the agent does not have
+	Detail string    // more, where the code does not say enough
+
+	keyless bool // the question was for an identity
 }
 
 // Judge returns the key that signed an artifact. One good signature is enough, also beside others that are ignored. Of several faults it
@@ -91,6 +103,36 @@ func (f Fault) Next() string {
 		return "sign with a key that the project allows, or have the project allow this one"
 	case Other:
 		return "the signature is not of this digest: sign the artifact again, and look who put this signature there"
+	case Uncertified:
+		return "the project asks for an identity: sign it without a key, with the services of a root that the project trusts"
+	case Unproved:
+		return "sign it again with the services of a root that the project trusts, or update this root on the agent"
+	case UnknownRoot:
+		return "add the root to the agent, or correct its name in the project"
+	case UnallowedIdentity:
+		return "sign it by an identity that the project allows, or have the project allow this one"
+	}
+	if f.keyless {
+		return "sign it by an identity that the project allows: cosign sign ADDRESS@DIGEST"
 	}
 	return "sign it with a key that the project allows: cosign sign --key KEY ADDRESS@DIGEST"
+}
+
+// String states a fault in one line, with what to do about it.
+func (f Fault) String() string {
+	about := "key_id=" + f.Key
+	switch {
+	case f.By != nil:
+		about = fmt.Sprintf("identity=%s, issuer=%s, root=%s", legible.Line(f.By.Subject, maxSubject), legible.Line(f.By.Issuer, maxIssuer),
+			legible.Line(f.By.Root.Name, maxName))
+	case f.Root != "":
+		about = "root=" + legible.Line(f.Root, maxName)
+	case f.keyless:
+		about = "identity="
+	}
+	out := fmt.Sprintf("%s (%s)", f.Code, about)
+	if f.Detail != "" {
+		out += ": " + f.Detail
+	}
+	return out + "; " + f.Next()
 }

@@ -34,8 +34,8 @@ type simple struct {
 	} `json:"critical"`
 }
 
-// bundle is a signature of the newer kind: an envelope, and what may be known of its key.
-type bundle struct {
+// enveloped is a signature of the newer kind: an envelope, and what may be known of its key.
+type enveloped struct {
 	MediaType string    `json:"mediaType"`
 	Envelope  *envelope `json:"dsseEnvelope"`
 }
@@ -74,7 +74,7 @@ func read(p Proof) (c claim, ok bool) {
 }
 
 func readBundle(raw []byte) (c claim, ok bool) {
-	var b bundle
+	var b enveloped
 	if strict.Decode(raw, &b, strict.Foreign) != nil || !strings.HasPrefix(b.MediaType, bundlePrefix) || b.Envelope == nil ||
 		b.Envelope.Type != typeInToto || len(b.Envelope.Signatures) != 1 {
 		return c, false

@@ -19,6 +19,11 @@ const (
 	typeSimpleSigning   = "application/vnd.dev.cosign.simplesigning.v1+json"
 	typeBundle          = "application/vnd.dev.sigstore.bundle"
 	annotationSignature = "dev.cosignproject.cosign/signature"
+
+	// What proves who signed without a key.
+	annotationCertificate = "dev.sigstore.cosign/certificate"
+	annotationLog         = "dev.sigstore.cosign/bundle"
+	annotationTimestamp   = "dev.sigstore.cosign/rfc3161timestamp"
 )
 
 // Bounds of the signatures of one artifact.
@@ -32,6 +37,9 @@ const (
 type Proof struct {
 	Payload   []byte // the signed text, or a bundle of text and signature
 	Signature string // in base64; "" for a bundle
+
+	// Annotations of a signature that was made without a key; "" where it has none, and for a bundle.
+	Certificate, Log, Timestamp string
 }
 
 // Proofs returns the signatures of a digest that cosign made: those of the tag that is named after it, and the bundles that refer to
@@ -61,17 +69,24 @@ func (r *registry) tagged(ctx context.Context, digest string, most int) ([]Proof
 	}
 	var out []Proof
 	for _, layer := range m.Layers {
-		signature := layer.Annotations[annotationSignature]
-		if layer.MediaType != typeSimpleSigning || signature == "" || len(signature) > maxProof || len(out) >= most {
+		p := Proof{
+			Signature: layer.Annotations[annotationSignature], Certificate: layer.Annotations[annotationCertificate],
+			Log: layer.Annotations[annotationLog], Timestamp: layer.Annotations[annotationTimestamp],
+		}
+		if layer.MediaType != typeSimpleSigning || p.Signature == "" || p.annotated() > maxProof || len(out) >= most {
 			continue
 		}
-		payload, err := r.small(ctx, layer)
-		if err != nil {
+		if p.Payload, err = r.small(ctx, layer); err != nil {
 			return nil, err
 		}
-		out = append(out, Proof{Payload: payload, Signature: signature})
+		out = append(out, p)
 	}
 	return out, nil
+}
+
+// annotated is how many bytes the annotations of a signature have.
+func (p Proof) annotated() int {
+	return len(p.Signature) + len(p.Certificate) + len(p.Log) + len(p.Timestamp)
 }
 
 // referring is what refers to a digest: by the registry's list, of one type where kind is not "" and the registry can select them,
