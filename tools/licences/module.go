@@ -29,6 +29,7 @@ func reviewed(sum string) (string, bool) {
 		"a1d1adec3ba691ef6e377a78bbe9e9e2501f2f4a1723d08857da1ac6564e4fed": "",           // opencontainers/go-digest: of its pages
 		"6821faaddedf2d78c95bb6d98b127e9e616097afd2f6bcc34389f000d13ab12d": "Apache-2.0", // cyberphone/json-canonicalization: it refers to the licence
 		"b5c26c8a2ad6dd7cac6646e470a32ee42d23c36124caac4e66c989b6545b2a44": "Apache-2.0", // in-toto/in-toto-golang: it refers to the licence
+		"b3a6ac899861c2c28a1abd5c7ea8733fefaed6938d730e099c42671386032aeb": "Apache-2.0", // in-toto/attestation: it refers to the licence
 	}[sum]
 	return licence, ok
 }
