@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/restmapper"
 
 	"github.com/slipway-gitops/slipway/internal/testenv"
+	"github.com/slipway-gitops/slipway/internal/testenv/sigstore"
 )
 
 // story is what the commands of one script share.
@@ -26,6 +27,7 @@ type story struct {
 	repos     map[string]*repository
 	charts    *testenv.Charts
 	registry  *testenv.OCIServer
+	sigstore  *sigstore.Sigstore
 	kept      map[string]string // reference -> object as remembered
 	neighbour *neighbour
 	plane     *serverProcess
@@ -88,6 +90,7 @@ func TestStories(t *testing.T) {
 			"charts":      cmdCharts,
 			"cluster":     cmdCluster,
 			"commit":      cmdCommit,
+			"cosign":      cmdCosign,
 			"condition":   cmdCondition,
 			"database":    cmdDatabase,
 			"fill":        cmdFill,
@@ -106,10 +109,11 @@ func TestStories(t *testing.T) {
 			"remember":    cmdRemember,
 			"secret":      cmdSecret,
 			"server":      cmdServer,
+			"sign":        cmdSign,
+			"sigstore":    cmdSigstore,
 			"follow":      cmdFollow,
 			"soon":        cmdSoon,
 			"shadow":      cmdShadow,
-			"sign":        cmdSign,
 			"tag":         cmdTag,
 			"unchanged":   cmdUnchanged,
 			"until":       cmdUntil,
