@@ -43,8 +43,8 @@ const (
 
 const (
 	maxDetail  = 200 // bytes of what a library says
-	maxSubject = 250 // bytes of what is shown
-	maxIssuer  = 120
+	maxSubject = 230 // bytes of what is shown
+	maxIssuer  = 100
 	maxName    = 60
 )
 

@@ -76,6 +76,34 @@ func TestASignatureByAnIdentityIsAcceptedInEveryLayout(t *testing.T) {
 	}
 }
 
+func TestALogOfTheSecondVersionNeedsATimestamp(t *testing.T) {
+	t.Parallel()
+	s := sigstore.New(t, full)
+	roots := []cosign.Root{rootOf(t, "ours", s)}
+	who := sigstore.Workflow()
+	who.Second = true
+	if got, fault := cosign.JudgeKeyless(asks(roots, bundled(s, who, "0.3", signed))); fault != nil {
+		t.Errorf("%v, %v", got, fault)
+	}
+	untimed, ended := who, who
+	untimed.Without, ended.For = sigstore.Times, 30*time.Second
+	another := change(t, s, who, func(m map[string]any) {
+		m["tlogEntries"] = s.Bundle(who, "0.3", signed, sign)["verificationMaterial"].(map[string]any)["tlogEntries"]
+	})
+	for name, c := range map[string]struct {
+		proof  cosign.Proof
+		detail string
+	}{
+		"without a timestamp":            {bundled(s, untimed, "0.3", signed), "timestamps"},
+		"a certificate that ended":       {bundled(s, ended, "0.3", signed), "leaf certificate"},
+		"the entry of another signature": {another, "inclusion"},
+	} {
+		if _, fault := cosign.JudgeKeyless(asks(roots, c.proof)); fault == nil || fault.Code != cosign.Unproved || !strings.Contains(fault.Detail, c.detail) {
+			t.Errorf("%s: %v", name, fault)
+		}
+	}
+}
+
 func TestAPersonSignsWithAnAddressOfMail(t *testing.T) {
 	t.Parallel()
 	s := sigstore.New(t, full)

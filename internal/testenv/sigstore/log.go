@@ -32,14 +32,23 @@ const indexOfEntry = 1 // the other one is before it
 func (s *Sigstore) Log(body []byte, at time.Time) Entry {
 	s.t.Helper()
 	_, id := s.public(s.log)
-	e := Entry{Body: body, ID: id, Time: at}
+	e := s.entered(body, "rekor.example - 1")
+	e.Time = at
 	e.Promise = s.sign(s.log, s.json(object{
 		"body": encoded(body), "integratedTime": at.Unix(), "logID": hex.EncodeToString(id), "logIndex": indexOfEntry,
 	}))
+	return e
+}
+
+// entered puts an entry into a log with another one, and signs the checkpoint of both.
+func (s *Sigstore) entered(body []byte, origin string) Entry {
+	s.t.Helper()
+	_, id := s.public(s.log)
+	e := Entry{Body: body, ID: id}
 	other, leaf := sha256.Sum256([]byte("\x00before")), sha256.Sum256(append([]byte{0}, body...))
 	both := sha256.Sum256(append(append([]byte{1}, other[:]...), leaf[:]...))
 	e.Other, e.Hash = other[:], both[:]
-	text := fmt.Sprintf("rekor.example - 1\n2\n%s\n", encoded(both[:]))
+	text := fmt.Sprintf("%s\n2\n%s\n", origin, encoded(both[:]))
 	e.Checkpoint = text + fmt.Sprintf("\n\u2014 rekor.example %s\n", encoded(append(id[:4:4], s.sign(s.log, []byte(text))...)))
 	return e
 }
@@ -55,6 +64,21 @@ func (e Entry) bundled(kind string) object {
 		},
 		"canonicalizedBody": e.Body,
 	}
+}
+
+// second is what a log of the second version has of a signature: it promises nothing, and knows no time.
+func (s *Sigstore) second(text, signature, certificate []byte) object {
+	sum := sha256.Sum256(text)
+	entry := s.entered(s.json(object{"apiVersion": "0.0.2", "kind": "hashedrekord", "spec": object{"hashedRekordV002": object{
+		"data": object{"algorithm": "SHA2_256", "digest": sum[:]},
+		"signature": object{"content": signature, "verifier": object{
+			"keyDetails": "PKIX_ECDSA_P256_SHA_256", "x509Certificate": object{"rawBytes": certificate},
+		}},
+	}}}), "rekor.example").bundled("hashedrekord")
+	entry["kindVersion"] = object{"kind": "hashedrekord", "version": "0.0.2"}
+	delete(entry, "inclusionPromise")
+	delete(entry, "integratedTime")
+	return entry
 }
 
 // annotated is the entry in an annotation.

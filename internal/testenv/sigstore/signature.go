@@ -86,7 +86,8 @@ func (s *Sigstore) Bundle(who Signer, version, digest, predicate string) map[str
 		"_type": "https://in-toto.io/Statement/v1", "predicateType": predicate, "predicate": object{},
 		"subject": []any{object{"digest": object{algorithm: digits}}},
 	})
-	signature := s.sign(b.key, fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(typeInToto), typeInToto, len(payload), payload))
+	text := fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(typeInToto), typeInToto, len(payload), payload)
+	signature := s.sign(b.key, text)
 	material := object{"certificate": object{"rawBytes": b.cert.Raw}}
 	media := "application/vnd.dev.sigstore.bundle.v0.3+json"
 	if version != "0.3" {
@@ -94,7 +95,11 @@ func (s *Sigstore) Bundle(who Signer, version, digest, predicate string) map[str
 		media = "application/vnd.dev.sigstore.bundle+json;version=" + version
 	}
 	parts := s.parts &^ who.Without
-	if parts&Log != 0 {
+	switch {
+	case parts&Log == 0:
+	case who.Second:
+		material["tlogEntries"] = []any{s.second(text, signature, b.cert.Raw)}
+	default:
 		material["tlogEntries"] = []any{s.Log(s.dsse(payload, signature, inPEM(b.cert)), b.at).bundled("dsse")}
 	}
 	if parts&Times != 0 {

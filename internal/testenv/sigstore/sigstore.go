@@ -170,6 +170,7 @@ type Signer struct {
 	At       time.Time // of the log and the timestamp; zero for 10 minutes ago. The certificate is valid from a minute before on
 	For      time.Duration
 	Without  Parts // parts that are not asked
+	Second   bool  // a bundle has an entry of a log of the second version
 }
 
 // Workflow is a signer as a pipeline is one.
