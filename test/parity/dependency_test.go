@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
 	"github.com/slipway-gitops/slipway/internal/engine/render/need"
+	"github.com/slipway-gitops/slipway/internal/repository"
 )
 
 // dependencyRow is a chart, what is configured, and the repositories of its dependencies with the credentials chosen for them.
@@ -80,7 +81,7 @@ func (row dependencyRow) check(t *testing.T, settings *place.Settings, n need.Ne
 		if n.URL != address || want.Username != "" && access.Username != want.Username {
 			t.Errorf("reached at %q as %q, want %q as %q", n.URL, access.Username, address, want.Username)
 		}
-		if want.OCI && !place.Registry(n.URL, n.Name, fields) {
+		if want.OCI && !repository.FromRegistry(n.URL, n.Name, fields) {
 			t.Errorf("%s is not taken for a registry", n.URL)
 		}
 		if plain := string(fields["insecureOCIForceHttp"]) == "true"; plain != want.InsecureOCIForceHTTP {
