@@ -117,8 +117,8 @@ func annotatedPolicies(b *budget, annotation string) (ssh, cosign, helm []integr
 	}
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("%s cannot be read: write git.policies, each with repos and ssh (mode, signers), oci.policies, "+
-			"each with repos and cosign (keys or keyless) or notation (trustStores, trustedIdentities), and helm.policies, each with repos and gpg (keys), "+
-			"as YAML: %w", name, err)
+			"each with repos and cosign (keys or keyless) or notation (trustStores, trustedIdentities), and helm.policies, "+
+			"each with repos and gpg (keys), as YAML: %w", name, err)
 	}
 	for i, p := range in.Git.Policies {
 		where := fmt.Sprintf("%s: git.policies[%d]", name, i)
