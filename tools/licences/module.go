@@ -27,7 +27,7 @@ func reviewed(sum string) (string, bool) {
 		"5ae5bee3072a841376451b48d8cfcec7188e10543926d5870828d36c8a750dc5": "",           // modernc.org/memory: where its logo is from
 		"8438c9c89b849131ead81d5435cb97fcf052df5b0b286dda8a2d4c29e6cb3fd0": "CC0-1.0",    // modernc.org/sqlite: SQLite is in the public domain
 		"a1d1adec3ba691ef6e377a78bbe9e9e2501f2f4a1723d08857da1ac6564e4fed": "",           // opencontainers/go-digest: of its pages
-		"6821faaddedf2d78c95bb6d98b127e9e616097afd2f6bcc34389f000d13ab12d": "Apache-2.0", // cyberphone/json-canonicalization: it refers to the licence
+		"6821faaddedf2d78c95bb6d98b127e9e616097afd2f6bcc34389f000d13ab12d": "Apache-2.0", // cyberphone/json-canonicalization
 		"b5c26c8a2ad6dd7cac6646e470a32ee42d23c36124caac4e66c989b6545b2a44": "Apache-2.0", // in-toto/in-toto-golang: it refers to the licence
 		"b3a6ac899861c2c28a1abd5c7ea8733fefaed6938d730e099c42671386032aeb": "Apache-2.0", // in-toto/attestation: it refers to the licence
 	}[sum]
