@@ -26,7 +26,7 @@ func newWorkshop(t *testing.T) *workshop {
 			t.Skip(tool + " is not installed: put helm 3 or 4 and GnuPG into PATH")
 		}
 	}
-	dir, err := os.MkdirTemp("", "gpg") // short: the path of a socket has a limit
+	dir, err := os.MkdirTemp("", "gpg") //nolint:usetesting // short: the path of a socket has a limit
 	if err != nil {
 		t.Fatal(err)
 	}
