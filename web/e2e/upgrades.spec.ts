@@ -74,7 +74,17 @@ test("an upgrade shows its order, begins with the canary, and is rolled back", a
   });
   await agent.leave();
   agent.back();
-  const sign = ["agent", "release", "sign", "--key", join(dir, "release.key"), "--version", "1.4.0", "--digest", digest];
+  const sign = [
+    "agent",
+    "release",
+    "sign",
+    "--key",
+    join(dir, "release.key"),
+    "--version",
+    "1.4.0",
+    "--digest",
+    digest,
+  ];
   const { stdout } = await promisify(execFile)(join(repositoryRoot, "bin/slipway"), sign);
   const statement = Buffer.from(stdout).toString("base64");
   await api("POST", "/api/v1/agent-releases", { statement }, server.session);
