@@ -7,7 +7,7 @@ type Upgrade struct {
 	Digest string `json:"digest,omitempty"`
 	// Statement is the signed statement of releases that names the digest. The agent verifies it by keys of its own.
 	Statement []byte `json:"statement,omitempty"`
-	// AllowDowngrade lets the agent run a version below its minimum.
+	// AllowDowngrade lets the agent run a version older than its own, whose statement was signed later. No version below a minimum is run.
 	AllowDowngrade bool `json:"allowDowngrade,omitempty"`
 	// Back takes the last upgrade back: the agent runs again what it ran before. The other fields but Digest are not needed; Digest
 	// is what is to be taken back, and where the agent does not run that, nothing is done.

@@ -21,6 +21,7 @@ func unasked() map[agentapi.Kind]string {
 	return map[agentapi.Kind]string{
 		agentapi.KindObjectPatch:      "no route asks for it",
 		agentapi.KindResourceTerminal: "it takes a container; see TestATerminalIsOpenedByNobodyElsesPage and its right",
+		agentapi.KindUpgrade:          "it takes a signed release, and an agent whose Deployment is in a cluster",
 		agentapi.KindTreeWatch:        "it goes on until its reader leaves, and says what the tree says",
 	}
 }
@@ -110,6 +111,7 @@ func howSecretsStay() map[agentapi.Kind]string {
 		agentapi.KindResourceActions: "scripts see no value", agentapi.KindResourceAction: "scripts see no value, and copies are refused",
 		agentapi.KindResourceEvents: "texts of controllers, which have a name", agentapi.KindResourceLogs: "what a container says is for those who may read logs",
 		agentapi.KindResourceTerminal: "a permission of its own: who has a shell reads what the container reads",
+		agentapi.KindUpgrade:          "names of images alone",
 		agentapi.KindSettingsApply:    "fields that are public alone", agentapi.KindSettingsDelete: "fields that are public alone", agentapi.KindSettingsTest: "messages lose the setting's own secrets",
 	}
 }
