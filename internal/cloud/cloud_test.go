@@ -2,9 +2,14 @@ package cloud_test
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
+	"math/big"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -268,12 +273,13 @@ func TestACredentialThatCanNeverWorkIsRefusedWithTheNameOfItsField(t *testing.T)
 		_, err := cloud.NewServicePrincipal(tenant, client, secret, at, cloud.Workload{}, cloud.AzureDevOps)
 		return err
 	}
-	pem := string(s.Key)
+	private := string(s.Key)
 	for want, err := range map[string]error{
-		"githubAppID":                       app(0, 1, "", pem, ""),
-		"githubAppInstallationID":           app(1, 0, "", pem, ""),
+		"githubAppID":                       app(0, 1, "", private, ""),
+		"githubAppInstallationID":           app(1, 0, "", private, ""),
 		"githubAppPrivateKey":               app(1, 1, "", "hidden", ""),
-		"githubAppEnterpriseBaseUrl":        app(1, 1, "", pem, "http://git.example"),
+		"githubAppEnterpriseBaseUrl":        app(1, 1, "", private, "http://git.example"),
+		"at most 8192 are used":             app(1, 1, "", largeKey(t), ""),
 		"no key of a service account":       google([]byte("hidden")),
 		"external_account":                  google([]byte(`{"type":"external_account"}`)),
 		"token_uri":                         google(key("https://evil.example/token")),
@@ -286,7 +292,7 @@ func TestACredentialThatCanNeverWorkIsRefusedWithTheNameOfItsField(t *testing.T)
 			t.Errorf("%v: want one about %s", err, want)
 		}
 	}
-	for _, err := range []error{google(key("https://oauth2.googleapis.com/token")), google(key("")), azure("t", "c", "s", "https://login.microsoftonline.us/"), app(1, 0, "team", pem, "https://api.team.ghe.com")} {
+	for _, err := range []error{google(key("https://oauth2.googleapis.com/token")), google(key("")), azure("t", "c", "s", "https://login.microsoftonline.us/"), app(1, 0, "team", private, "https://api.team.ghe.com")} {
 		if err != nil {
 			t.Error(err)
 		}
@@ -376,5 +382,29 @@ func TestATokenThatEndsSoonIsUsedForAMoment(t *testing.T) {
 		if got, err := holder.Token(t.Context(), ""); err != nil || got.Secret != step.want {
 			t.Errorf("after %v: the token %s, %v, want %s", step.after, got.Secret, err, step.want)
 		}
+	}
+}
+
+// largeKey is a private key that takes long to sign with. It has more primes than two, so that they are found fast.
+func largeKey(t *testing.T) string {
+	t.Helper()
+	const primes = 5
+	one, e := big.NewInt(1), big.NewInt(65537)
+	for {
+		key := &rsa.PrivateKey{PublicKey: rsa.PublicKey{N: big.NewInt(1), E: int(e.Int64())}}
+		order := big.NewInt(1)
+		for range primes {
+			prime, err := rand.Prime(rand.Reader, 1700)
+			if err != nil {
+				t.Fatal(err)
+			}
+			key.Primes = append(key.Primes, prime)
+			key.N.Mul(key.N, prime)
+			order.Mul(order, new(big.Int).Sub(prime, one))
+		}
+		if key.D = new(big.Int).ModInverse(e, order); key.D == nil {
+			continue
+		}
+		return string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
 	}
 }

@@ -26,7 +26,8 @@ const (
 	drift       = time.Minute     // that clocks may differ
 	longest     = 24 * time.Hour  // that a token is used for, also if the service gives it longer
 	assertion   = 9 * time.Minute // that a signed statement holds; GitHub takes ten
-	maxKeyBytes = 64 << 10
+	maxKeyBytes = 16 << 10
+	maxKeyBits  = 8192 // to sign with a larger one takes seconds
 
 	formType = "application/x-www-form-urlencoded"
 )
@@ -43,14 +44,18 @@ func readKey(field string, text []byte) (*rsa.PrivateKey, error) {
 	if _, encrypted := block.Headers["DEK-Info"]; encrypted || block.Type == "ENCRYPTED PRIVATE KEY" {
 		return nil, fmt.Errorf("%s has a passphrase: give the key without one", field)
 	}
-	if key, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
-		return key, nil
+	key, err := x509.ParsePKCS1PrivateKey(block.Bytes)
+	if err != nil {
+		parsed, _ := x509.ParsePKCS8PrivateKey(block.Bytes)
+		key, _ = parsed.(*rsa.PrivateKey)
 	}
-	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	if key, ok := parsed.(*rsa.PrivateKey); ok && err == nil {
-		return key, nil
+	switch {
+	case key == nil:
+		return nil, fmt.Errorf("%s is no private key of RSA: give the key that the service made", field)
+	case key.N.BitLen() > maxKeyBits:
+		return nil, fmt.Errorf("%s has %d bits, and at most %d are used: give the key that the service made", field, key.N.BitLen(), maxKeyBits)
 	}
-	return nil, fmt.Errorf("%s is no private key of RSA: give the key that the service made", field)
+	return key, nil
 }
 
 // sign makes a signed statement.

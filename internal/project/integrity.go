@@ -87,7 +87,7 @@ func newIntegrity(b *budget, spec *v1alpha1.AppProjectSpec, annotation string) (
 			if p.GPG == nil {
 				return out, fmt.Errorf("%s has no gpg: add it, with mode none where nothing is to be verified", where)
 			}
-			compiled, err := newIntegrityPolicy(b, where, p.Repos, Integrity{Mode: p.GPG.Mode, Keys: p.GPG.Keys})
+			compiled, err := compilePolicy(b, where, p.Repos, Integrity{Mode: p.GPG.Mode, Keys: p.GPG.Keys})
 			if err != nil {
 				return out, err
 			}
@@ -158,7 +158,31 @@ func annotatedPolicies(b *budget, annotation string) (ssh, cosign, helm []integr
 	return ssh, cosign, helm, err
 }
 
+// newIntegrityPolicy compiles a policy of the annotation. One that can name nothing is refused: it would look as if it asked for something.
 func newIntegrityPolicy(b *budget, where string, repos []v1alpha1.SourceIntegrityGitRepo, asks Integrity) (integrityPolicy, error) {
+	if err := namesSome(repos); err != nil {
+		return integrityPolicy{}, fmt.Errorf("%s.repos %w", where, err)
+	}
+	return compilePolicy(b, where, repos, asks)
+}
+
+// namesSome finds what is wrong with the repositories of a policy that can name nothing.
+func namesSome(repos []v1alpha1.SourceIntegrityGitRepo) error {
+	some := false
+	for _, r := range repos {
+		text, deny := strings.CutPrefix(r.URL, "!")
+		if strings.TrimSpace(text) == "" {
+			return errors.New("has an entry without url: write the address of a repository, or a pattern")
+		}
+		some = some || !deny
+	}
+	if !some {
+		return errors.New("names no repository, so the policy asks for nothing: add an address or a pattern without \"!\"")
+	}
+	return nil
+}
+
+func compilePolicy(b *budget, where string, repos []v1alpha1.SourceIntegrityGitRepo, asks Integrity) (integrityPolicy, error) {
 	out := integrityPolicy{Integrity: asks}
 	switch asks.Mode {
 	case v1alpha1.GPGModeNone, v1alpha1.GPGModeHead, v1alpha1.GPGModeStrict:
@@ -246,6 +270,9 @@ func checkIntegrity(spec *v1alpha1.AppProjectSpec) []error {
 		for i, p := range spec.SourceIntegrity.Git.Policies {
 			if p.GPG == nil {
 				continue
+			}
+			if err := namesSome(p.Repos); err != nil {
+				out = append(out, fmt.Errorf("spec.sourceIntegrity.git.policies[%d].repos %w", i, err))
 			}
 			for _, k := range p.GPG.Keys {
 				check(fmt.Sprintf("spec.sourceIntegrity.git.policies[%d].gpg.keys", i), k)

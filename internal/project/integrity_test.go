@@ -110,8 +110,20 @@ func TestAPolicyForSignaturesThatCannotBeReadPermitsNothing(t *testing.T) {
 		"no ssh": func(p *v1alpha1.AppProject) {
 			p.Annotations[v1alpha1.AnnotationSourceIntegrity] = "{git: {policies: [{repos: []}]}}"
 		},
+		"no repository": func(p *v1alpha1.AppProject) {
+			p.Annotations[v1alpha1.AnnotationSourceIntegrity] = "{oci: {policies: [{repos: [], cosign: {keys: [a]}}]}}"
+		},
+		"an empty address": func(p *v1alpha1.AppProject) {
+			p.Annotations[v1alpha1.AnnotationSourceIntegrity] = "{oci: {policies: [{repos: [{url: a}, {}], cosign: {keys: [a]}}]}}"
+		},
+		"excluded repositories alone": func(p *v1alpha1.AppProject) {
+			p.Annotations[v1alpha1.AnnotationSourceIntegrity] = "{helm: {policies: [{repos: [{url: '!a'}], gpg: {keys: [4AEE18F83AFDEB23]}}]}}"
+		},
+		"a key without a name": func(p *v1alpha1.AppProject) {
+			p.Annotations[v1alpha1.AnnotationSourceIntegrity] = "{oci: {policies: [{repos: [{url: a}], cosign: {keys: ['']}}]}}"
+		},
 		"no mode": func(p *v1alpha1.AppProject) {
-			p.Annotations[v1alpha1.AnnotationSourceIntegrity] = "{git: {policies: [{repos: [], ssh: {signers: [a]}}]}}"
+			p.Annotations[v1alpha1.AnnotationSourceIntegrity] = "{git: {policies: [{repos: [{url: a}], ssh: {signers: [a]}}]}}"
 		},
 		"too much": func(p *v1alpha1.AppProject) {
 			p.Annotations[v1alpha1.AnnotationSourceIntegrity] = strings.Repeat(" ", maxPolicyBytes+1)

@@ -3,6 +3,7 @@ package project
 import (
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 )
@@ -36,6 +37,8 @@ func (p *cosignPolicy) asks(b *budget, where string) (Integrity, error) {
 	switch {
 	case p == nil || len(p.Keys)+len(p.Keyless) == 0:
 		return out, fmt.Errorf("%s has no cosign with keys or keyless: name the keys or the identities that sign the artifacts", where)
+	case slices.Contains(p.Keys, ""):
+		return out, fmt.Errorf("%s.cosign.keys has an empty name: name the keys that sign the artifacts", where)
 	case len(p.Keys) > 0 && len(p.Keyless) > 0:
 		return out, fmt.Errorf("%s.cosign has keys and keyless: write one of them; to change from one to the other, "+
 			"sign the artifacts in both ways first", where)

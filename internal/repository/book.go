@@ -4,6 +4,7 @@ package repository
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -143,11 +144,17 @@ func Steers() []string {
 	}
 }
 
+// loose are those that make a connection less safe. Turning one off sends nothing elsewhere.
+var loose = []string{"insecure", "insecureIgnoreHostKey", fieldPlainHTTP} //nolint:gochecknoglobals // a table
+
 // steersFrom returns a field with which a Secret would send the login of a template another way; "" for none.
 func (s Secret) steersFrom(template Secret) string {
 	for _, field := range Steers() {
 		own := s.Get(field)
-		if off, err := strconv.ParseBool(own); own != "" && own != template.Get(field) && (err != nil || off) {
+		if own == "" || own == template.Get(field) {
+			continue
+		}
+		if on, err := strconv.ParseBool(own); err != nil || on || !slices.Contains(loose, field) {
 			return field
 		}
 	}

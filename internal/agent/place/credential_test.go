@@ -390,7 +390,7 @@ func TestTheLoginOfATemplateGoesWhereTheTemplateSays(t *testing.T) {
 		[]string{"platform", repo, "url", "https://git.example/platform", "insecure", "true"},
 		[]string{"own", repo, "url", "https://git.example/own", "project", "p", "username", "x", "password", "y", "proxy", "http://p.example"},
 	)
-	values := map[string]string{"githubAppID": "7", "githubAppInstallationID": "7"}
+	values := map[string]string{"githubAppID": "7", "githubAppInstallationID": "0", "proxy": "f"} // 0 has the App found by the owner
 	for _, field := range repository.Steers() {
 		name := "https://git.example/" + field
 		value := cmp.Or(values[field], "true")

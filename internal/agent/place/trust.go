@@ -48,6 +48,7 @@ type Trust struct {
 	misnamed bool   // the ConfigMap of allowed signers has entries, and not the one that is read
 	stores   *notation.Stores
 	signed   map[string]signedBy
+	asking   turn.Turns // one for each question about an artifact
 	verdicts map[string]judged
 	trusted  map[string]bool // history, with policy and keys -> verified as far as strict mode asks
 	began    time.Time       // when trusted was empty

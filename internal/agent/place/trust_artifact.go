@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine/trust"
 	"github.com/slipway-gitops/slipway/internal/redact"
 	"github.com/slipway-gitops/slipway/internal/source/oci"
@@ -47,9 +46,7 @@ func (t *Trust) artifact(ctx context.Context, claim trust.Claim) (string, error)
 	keys := artifactTrust{keys: t.cosign, roots: t.roots, edition: t.edition}
 	t.mu.Unlock()
 	q := question{"cosign", []any{repo.Scope(), claim.Policy.Cosign, claim.Policy.Identities, claim.Digest}, keys.edition}
-	return t.remembered(q, time.Now(), func() (signedBy, error) {
-		back := registry.LeaveAfter(ctx, slowSource)
-		defer back()
+	return t.remembered(ctx, q, time.Now(), func() (signedBy, error) {
 		found, err := remote.Proofs(ctx, claim.Digest)
 		if err != nil {
 			return signedBy{}, err // nothing is known

@@ -7,7 +7,6 @@ import (
 	"path"
 	"time"
 
-	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine/trust"
 	"github.com/slipway-gitops/slipway/internal/integrity/provenance"
 	"github.com/slipway-gitops/slipway/internal/redact"
@@ -32,9 +31,7 @@ func (t *Trust) chart(ctx context.Context, claim trust.Claim) (string, error) {
 	name, version := chartOf(repo, rev, claim)
 	now := time.Now()
 	q := question{"helm", []any{repo.Scope(), claim.Policy.Helm, claim.Digest, name, version}, keys.Edition()}
-	return t.remembered(q, now, func() (signedBy, error) {
-		back := registry.LeaveAfter(ctx, slowSource)
-		defer back()
+	return t.remembered(ctx, q, now, func() (signedBy, error) {
 		found, err := remote.Provenance(ctx, rev.Chart, artifact.Found{Version: claim.Revision, Digest: claim.Digest})
 		if errors.Is(err, artifact.ErrProvenance) {
 			return signedBy{err: refused(err)}, nil

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine/trust"
 	"github.com/slipway-gitops/slipway/internal/integrity/notation"
 	"github.com/slipway-gitops/slipway/internal/redact"
@@ -37,9 +36,7 @@ func (t *Trust) notation(ctx context.Context, claim trust.Claim) (string, error)
 	t.mu.Unlock()
 	now, policy := time.Now(), claim.Policy.Notation
 	q := question{"notation", []any{repo.Scope(), policy, claim.Digest}, stores.Edition()}
-	return t.remembered(q, now, func() (signedBy, error) {
-		back := registry.LeaveAfter(ctx, slowSource)
-		defer back()
+	return t.remembered(ctx, q, now, func() (signedBy, error) {
 		found, err := remote.Envelopes(ctx, claim.Digest)
 		if err != nil {
 			return signedBy{}, err // nothing is known

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine/trust"
 	"github.com/slipway-gitops/slipway/internal/project"
 )
@@ -48,7 +49,7 @@ type question struct {
 
 // remembered answers from memory, where the answer still holds, and asks otherwise. Only what ask returns with an answer is kept; its
 // error means that nothing is known.
-func (t *Trust) remembered(q question, now time.Time, ask func() (signedBy, error)) (string, error) {
+func (t *Trust) remembered(ctx context.Context, q question, now time.Time, ask func() (signedBy, error)) (string, error) {
 	raw, err := json.Marshal([]any{q.kind, q.edition, q.about})
 	if err != nil {
 		return "", err
@@ -57,6 +58,20 @@ func (t *Trust) remembered(q question, now time.Time, ask func() (signedBy, erro
 	t.mu.Lock()
 	had, known := t.signed[about]
 	round := t.version
+	t.mu.Unlock()
+	if known && had.holds(now) {
+		return had.signer, had.err
+	}
+	// Many Applications may ask about one artifact at once.
+	back := registry.LeaveAfter(ctx, slowSource)
+	defer back()
+	end, err := t.asking.Take(ctx, about)
+	if err != nil {
+		return "", err
+	}
+	defer end()
+	t.mu.Lock()
+	had, known = t.signed[about]
 	t.mu.Unlock()
 	if known && had.holds(now) {
 		return had.signer, had.err

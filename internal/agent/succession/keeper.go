@@ -283,11 +283,11 @@ func (k *Keeper) stillHeld(ctx context.Context) bool {
 // base is the address of the API server that a request is for, with what comes before its paths.
 func base(req *http.Request) string {
 	path := req.URL.Path
-	for _, root := range []string{"/api/", "/apis/"} {
+	end := len(path)
+	for _, root := range []string{"/api/", "/apis/"} { // the first of both: a namespace may be named api
 		if i := strings.Index(path, root); i >= 0 {
-			path = path[:i]
-			break
+			end = min(end, i)
 		}
 	}
-	return req.URL.Scheme + "://" + req.URL.Host + strings.TrimSuffix(path, "/")
+	return req.URL.Scheme + "://" + req.URL.Host + strings.TrimSuffix(path[:end], "/")
 }

@@ -20,7 +20,7 @@ type clone struct {
 
 // commit fetches a commit of a Git repository, and, when they are read, its submodules and files of Git LFS.
 func (r *Remote) commit(ctx context.Context, src v1alpha1.ApplicationSource) (source.Tree, error) {
-	c, err := r.reach(ctx, src.RepoURL, nil)
+	c, err := r.reach(ctx, src.RepoURL)
 	if err != nil {
 		return nil, err
 	}
@@ -43,9 +43,9 @@ func (r *Remote) commit(ctx context.Context, src v1alpha1.ApplicationSource) (so
 	return r.tree(c, found.Commit) //nolint:contextcheck // it reads what is on disk
 }
 
-// reach opens a repository. parent is the one that it is a submodule of, whose credential it takes on the same host, as in an agent; nil
-// for none.
-func (r *Remote) reach(ctx context.Context, address string, parent *clone) (clone, error) {
+// reach opens a repository. A submodule needs a Secret of its own, or a template: the command line does not know what a project permits, so
+// the login of a repository goes nowhere else.
+func (r *Remote) reach(ctx context.Context, address string) (clone, error) {
 	if r.git == nil {
 		dir, err := r.room("git")
 		if err != nil {
@@ -64,20 +64,8 @@ func (r *Remote) reach(ctx context.Context, address string, parent *clone) (clon
 	if out.cred, out.extent, err = r.book.Reach(r.project, address); err != nil {
 		return out, err
 	}
-	if parent != nil && out.cred.Anonymous() {
-		out.cred = r.lent(address, *parent, out.cred)
-	}
 	out.mirror, err = r.git.Mirror(address, out.cred)
 	return out, err
-}
-
-// lent is the credential of the repository that a submodule is of, where it goes that far; else the submodule's own.
-func (r *Remote) lent(address string, parent clone, own git.Credential) git.Credential {
-	remote, _, err := git.ParseRemote(address, true)
-	if err != nil || remote.Host() != parent.mirror.Remote().Host() || parent.extent.Bounded {
-		return own
-	}
-	return parent.cred
 }
 
 // tree is a commit that is here.
@@ -89,7 +77,7 @@ func (r *Remote) tree(c clone, commit string) (*gitsource.Tree, error) {
 	var parts gitsource.Parts
 	if r.whole {
 		parts.Module = func(ctx context.Context, address, commit string) (*gitsource.Tree, error) {
-			below, err := r.reach(ctx, address, &c)
+			below, err := r.reach(ctx, address)
 			if err != nil {
 				return nil, err
 			}

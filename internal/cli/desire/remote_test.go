@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/render/need"
+	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/repository"
 	"github.com/slipway-gitops/slipway/internal/testenv"
@@ -59,7 +60,7 @@ func TestAGitRepositoryIsNotLookedForOnThisMachineUnlessThatIsAllowed(t *testing
 	}
 }
 
-// TestASubmoduleIsReadAsInAnAgent has one that takes the login of its repository, and a file of Git LFS.
+// TestASubmoduleIsReadAsInAnAgent has one that a template signs in to, and a file of Git LFS.
 func TestASubmoduleIsReadAsInAnAgent(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -79,6 +80,16 @@ func TestASubmoduleIsReadAsInAnAgent(t *testing.T) {
 		r.book.Secrets = map[string]repository.Secret{"shop": {Kind: v1alpha1.SecretTypeRepository, Data: map[string][]byte{
 			"url": []byte(repo.URL()), "username": []byte("ann"), "password": []byte("s3cret"), "enableLfs": []byte(large),
 		}}}
+		alone, err := r.Fetch(t.Context(), v1alpha1.ApplicationSource{RepoURL: repo.URL(), TargetRevision: "main"}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := alone.ReadFile("base/all.yaml"); !errors.Is(err, git.ErrAuth) {
+			t.Errorf("the login of a repository goes to its submodule: %v", err)
+		}
+		r.book.Secrets["all"] = repository.Secret{Kind: v1alpha1.SecretTypeRepoCreds, Data: map[string][]byte{
+			"url": []byte(server.Base()), "username": []byte("ann"), "password": []byte("s3cret"),
+		}}
 		tree, err := r.Fetch(t.Context(), v1alpha1.ApplicationSource{RepoURL: repo.URL(), TargetRevision: "main"}, "")
 		if err != nil {
 			t.Fatal(err)

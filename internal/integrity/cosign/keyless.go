@@ -2,6 +2,7 @@ package cosign
 
 import (
 	"bytes"
+	"crypto/rsa"
 	"crypto/x509"
 	"encoding/asn1"
 	"encoding/hex"
@@ -9,8 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
 	"github.com/sigstore/sigstore-go/pkg/bundle"
 	"github.com/sigstore/sigstore-go/pkg/verify"
+	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/slipway-gitops/slipway/internal/integrity"
 	"github.com/slipway-gitops/slipway/internal/legible"
@@ -46,6 +49,9 @@ const (
 	maxSubject = 230 // bytes of what is shown
 	maxIssuer  = 100
 	maxName    = 60
+
+	maxEvidence      = 4        // entries of logs, and timestamps, of one signature
+	maxEvidenceBytes = 16 << 10 // of each of them
 )
 
 // JudgeKeyless returns the identity that signed an artifact. One good signature is enough, also beside others that are ignored. Of
@@ -118,8 +124,15 @@ func open(p Proof) (*bundle.Bundle, *x509.Certificate, *Fault) {
 	if fault != nil {
 		return nil, nil, fault
 	}
-	b := &bundle.Bundle{}
-	if err := b.UnmarshalJSON(raw); err != nil {
+	pb := &protobundle.Bundle{}
+	if err := protojson.Unmarshal(raw, pb); err != nil {
+		return nil, nil, &Fault{Code: integrity.Unreadable, Detail: legible.Line(err.Error(), maxDetail)}
+	}
+	if err := bounded(pb.GetVerificationMaterial()); err != nil {
+		return nil, nil, &Fault{Code: integrity.Unreadable, Detail: err.Error()}
+	}
+	b, err := bundle.NewBundle(pb)
+	if err != nil {
 		return nil, nil, &Fault{Code: integrity.Unreadable, Detail: legible.Line(err.Error(), maxDetail)}
 	}
 	material, err := b.VerificationContent()
@@ -130,10 +143,33 @@ func open(p Proof) (*bundle.Bundle, *x509.Certificate, *Fault) {
 	if cert == nil {
 		return nil, nil, &Fault{Code: Uncertified}
 	}
+	if key, ok := cert.PublicKey.(*rsa.PublicKey); ok && key.N.BitLen() > maxRSA {
+		return nil, nil, &Fault{Code: integrity.Unreadable, Detail: fmt.Sprintf("its certificate has a key of more than %d bits", maxRSA)}
+	}
 	if !oneSubject(cert) {
 		return nil, nil, &Fault{Code: integrity.Unreadable, Detail: "its certificate is not for exactly one subject"}
 	}
 	return b, cert, nil
+}
+
+// bounded refuses what takes long to verify. A library verifies entries of logs and timestamps with the keys that are in them before it
+// asks whether anyone trusts these.
+func bounded(m *protobundle.VerificationMaterial) error {
+	stamps := m.GetTimestampVerificationData().GetRfc3161Timestamps()
+	if len(m.GetTlogEntries()) > maxEvidence || len(stamps) > maxEvidence {
+		return fmt.Errorf("it has too many entries of logs or timestamps: %d are read", maxEvidence)
+	}
+	for _, e := range m.GetTlogEntries() {
+		if len(e.GetCanonicalizedBody()) > maxEvidenceBytes {
+			return fmt.Errorf("an entry of a log has more than %d KiB", maxEvidenceBytes>>10)
+		}
+	}
+	for _, s := range stamps {
+		if len(s.GetSignedTimestamp()) > maxEvidenceBytes {
+			return fmt.Errorf("a timestamp has more than %d KiB", maxEvidenceBytes>>10)
+		}
+	}
+	return nil
 }
 
 // oneSubject reports whether a certificate is for one subject: of several, a policy could match one while a person reads another.

@@ -192,7 +192,14 @@ func TestASignatureThatProvesNoIdentityIsRefused(t *testing.T) {
 		})}, cosign.Unproved, "duplicate"},
 		"many timestamps": {s, []cosign.Proof{change(t, s, who, func(m map[string]any) {
 			m["timestampVerificationData"] = map[string]any{"rfc3161Timestamps": slices.Repeat([]any{map[string]any{"signedTimestamp": "YQ=="}}, 5000)}
-		})}, cosign.Unproved, "too many"},
+		})}, integrity.Unreadable, "too many"},
+		"a large entry": {s, []cosign.Proof{change(t, s, who, func(m map[string]any) {
+			entryOf(m)["canonicalizedBody"] = base64.StdEncoding.EncodeToString(make([]byte, 16<<10+1))
+		})}, integrity.Unreadable, "more than 16 KiB"},
+		"a large timestamp": {s, []cosign.Proof{change(t, s, who, func(m map[string]any) {
+			large := base64.StdEncoding.EncodeToString(make([]byte, 16<<10+1))
+			m["timestampVerificationData"] = map[string]any{"rfc3161Timestamps": []any{map[string]any{"signedTimestamp": large}}}
+		})}, integrity.Unreadable, "more than 16 KiB"},
 		"a proof of inclusion that was changed": {s, []cosign.Proof{change(t, s, who, func(m map[string]any) {
 			proof := entryOf(m)["inclusionProof"].(map[string]any)
 			proof["hashes"] = []any{flipped(t, proof["hashes"].([]any)[0])}

@@ -48,8 +48,13 @@ func (r *registry) envelopes(ctx context.Context, digest string) ([]Envelope, er
 		if d.ArtifactType != typeNotation || !IsDigest(d.Digest) || len(out) >= maxProofs || seen[d.Digest] {
 			continue
 		}
-		seen[d.Digest] = true
+		if seen[d.Digest] = true; len(seen) > maxLooked {
+			break
+		}
 		m, err := r.manifest(ctx, d.Digest)
+		if skipped(err) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +63,10 @@ func (r *registry) envelopes(ctx context.Context, digest string) ([]Envelope, er
 		}
 		one := Envelope{MediaType: m.Layers[0].MediaType}
 		if m.Layers[0].Size <= maxEnvelope {
-			if one.Content, err = r.small(ctx, m.Layers[0]); err != nil {
+			if one.Content, err = r.small(ctx, m.Layers[0]); skipped(err) {
+				continue
+			}
+			if err != nil {
 				return nil, err
 			}
 		}

@@ -30,7 +30,9 @@ const (
 const (
 	maxProofs     = 50
 	maxProof      = 1 << 20 // bytes
+	maxProofBytes = 4 << 20 // of all of them
 	maxReferrings = 1000    // entries of an index that are looked at
+	maxLooked     = 100     // manifests that are read
 )
 
 // Proof is a signature that a registry has of an artifact. Nothing of it is verified.
@@ -54,29 +56,41 @@ func (r *Remote) Proofs(ctx context.Context, digest string) ([]Proof, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s@%s: read its signatures: %w", r.URL(), digest, err)
 	}
-	tagged, err := r.registry.tagged(ctx, digest, maxProofs-len(bundles))
+	tagged, err := r.registry.tagged(ctx, digest)
 	if err != nil {
 		return nil, fmt.Errorf("%s@%s: read its signatures: %w", r.URL(), digest, err)
 	}
 	return append(bundles, tagged...), nil
 }
 
+// skipped reports whether an error is about one signature alone: others still count.
+func skipped(err error) bool {
+	return errors.Is(err, artifact.ErrNoVersion) || errors.Is(err, ErrArtifact)
+}
+
 // tagged are the signatures under the tag that is named after a digest.
-func (r *registry) tagged(ctx context.Context, digest string, most int) ([]Proof, error) {
+func (r *registry) tagged(ctx context.Context, digest string) ([]Proof, error) {
 	m, err := r.sidecar(ctx, strings.Replace(digest, ":", "-", 1)+".sig")
 	if err != nil {
 		return nil, err
 	}
 	var out []Proof
+	left := maxProofBytes / 2
 	for _, layer := range m.Layers {
 		p := Proof{
 			Signature: layer.Annotations[annotationSignature], Certificate: layer.Annotations[annotationCertificate],
 			Log: layer.Annotations[annotationLog], Timestamp: layer.Annotations[annotationTimestamp],
 		}
-		if layer.MediaType != typeSimpleSigning || p.Signature == "" || p.annotated() > maxProof || len(out) >= most {
+		if layer.MediaType != typeSimpleSigning || p.Signature == "" || p.annotated() > maxProof || len(out) >= maxProofs/2 {
 			continue
 		}
-		if p.Payload, err = r.small(ctx, layer); err != nil {
+		if left -= int(min(layer.Size, maxProof)) + p.annotated(); left < 0 {
+			break
+		}
+		if p.Payload, err = r.small(ctx, layer); skipped(err) {
+			continue
+		}
+		if err != nil {
 			return nil, err
 		}
 		out = append(out, p)
@@ -122,18 +136,31 @@ func (r *registry) bundles(ctx context.Context, digest string) ([]Proof, error) 
 		return nil, err
 	}
 	var out []Proof
+	left, looked := maxProofBytes/2, 0
 	for _, d := range all {
-		if !strings.HasPrefix(d.ArtifactType, typeBundle) || !IsDigest(d.Digest) || len(out) >= maxProofs {
+		if !strings.HasPrefix(d.ArtifactType, typeBundle) || !IsDigest(d.Digest) || len(out) >= maxProofs/2 {
 			continue
 		}
+		if looked++; looked > maxLooked {
+			break
+		}
 		m, err := r.manifest(ctx, d.Digest)
+		if skipped(err) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
 		if len(m.Layers) != 1 || !strings.HasPrefix(m.Layers[0].MediaType, typeBundle) {
 			continue
 		}
+		if left -= int(min(m.Layers[0].Size, maxProof)); left < 0 {
+			break
+		}
 		payload, err := r.small(ctx, m.Layers[0])
+		if skipped(err) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -13,6 +14,9 @@ import (
 
 	"github.com/slipway-gitops/slipway/internal/outward"
 )
+
+// maxClientKey bounds the private key of a client certificate, in bytes.
+const maxClientKey = 16 << 10
 
 // headerTime bounds how long a server may take until it begins to answer.
 const headerTime = 30 * time.Second
@@ -36,6 +40,9 @@ func transport(policy *outward.Policy, a Access, home, secret bool) (*http.Trans
 		}
 	}
 	if len(a.ClientCert) > 0 && secret {
+		if len(a.ClientKey) > maxClientKey { // reading and using one that large takes seconds
+			return nil, fmt.Errorf("the key of the client certificate has more than %d KiB: use a smaller one", maxClientKey>>10)
+		}
 		pair, err := tls.X509KeyPair(a.ClientCert, a.ClientKey)
 		if err != nil { // its text may quote what it read
 			return nil, errors.New("read client certificate: certificate and key do not fit, or are no PEM")
