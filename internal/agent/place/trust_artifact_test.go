@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -177,5 +178,47 @@ func TestAChartOfAHelmRepositoryHasNoSignatureOfCosign(t *testing.T) {
 	})
 	if err == nil || !v1alpha1.Unverified(err.Error()) || !strings.Contains(err.Error(), "push it to an OCI registry") {
 		t.Error(err)
+	}
+}
+
+// TestABrokenSignatureHidesNoGoodOne has referrers that are gone, too large or not to be read, and one signature whose text is gone.
+func TestABrokenSignatureHidesNoGoodOne(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "ours")
+	good := s.push("1.0.0", "good")
+	s.sign(good, good, "ours")
+	const bundle = "application/vnd.dev.sigstore.bundle.v0.3+json"
+	manifest := func(layer map[string]any) string {
+		raw, err := json.Marshal(map[string]any{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json", "layers": []any{layer}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.server.Manifest("team/web", "", "application/vnd.oci.image.manifest.v1+json", raw)
+	}
+	gone := "sha256:" + strings.Repeat("0", 64)
+	var entries []any
+	for _, digest := range slices.Concat([]string{
+		gone,
+		manifest(map[string]any{"mediaType": bundle, "digest": s.server.Blob([]byte("{}")), "size": 0}),
+		manifest(map[string]any{"mediaType": bundle, "digest": s.server.Blob([]byte("[]")), "size": 2 << 20}),
+		manifest(map[string]any{"mediaType": bundle, "digest": gone, "size": 3}),
+	}, slices.Repeat([]string{gone}, 200)) {
+		entries = append(entries, map[string]any{
+			"mediaType": "application/vnd.oci.image.manifest.v1+json", "artifactType": bundle, "digest": digest, "size": 100,
+		})
+	}
+	raw, err := json.Marshal(map[string]any{
+		"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": entries,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.server.Manifest("team/web", strings.Replace(good, ":", "-", 1), "application/vnd.oci.image.index.v1+json", raw)
+	before := s.server.RequestCount()
+	if signer, err := s.trust.Judge(t.Context(), s.claim("1.0.0", "ours")); err != nil || !strings.HasPrefix(signer, "cosign key ours (") {
+		t.Errorf("%q, %v", signer, err)
+	}
+	if n := s.server.RequestCount() - before; n > 120 {
+		t.Errorf("%d requests were made", n)
 	}
 }

@@ -62,7 +62,7 @@ func (t *Trust) remembered(ctx context.Context, q question, now time.Time, ask f
 	if known && had.holds(now) {
 		return had.signer, had.err
 	}
-	// Many Applications may ask about one artifact at once.
+	// Many Applications may ask about one artifact at the same time.
 	back := registry.LeaveAfter(ctx, slowSource)
 	defer back()
 	end, err := t.asking.Take(ctx, about)
