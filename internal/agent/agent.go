@@ -372,6 +372,7 @@ func (a *Agent) forget(app *v1alpha1.Application) {
 	id := registry.NameOf(app)
 	a.sources.Unfollow(id)
 	a.ledger.Forget(id)
+	a.succession.Forget(id.String())
 	a.others.forget(app)
 	if a.shadow != nil {
 		a.shadow.Drop(id)

@@ -280,6 +280,16 @@ func (k *Keeper) stillHeld(ctx context.Context) bool {
 	return p.HoldsDeletions
 }
 
+// Forget drops what is known of an Application that is gone: it does not count for those that are there.
+func (k *Keeper) Forget(app string) {
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.observed, app)
+}
+
 // base is the address of the API server that a request is for, with what comes before its paths.
 func base(req *http.Request) string {
 	path := req.URL.Path

@@ -209,6 +209,8 @@ func TestNothingIsDeletedBeforeATakeoverIsConfirmed(t *testing.T) {
 		}
 		return m.Data[keyObserved]
 	}
+	second.keeper.Turned(t.Context(), "gone", true, 3)
+	second.keeper.Forget("gone")
 	second.keeper.Turned(t.Context(), "web", true, 2)
 	second.keeper.Turned(t.Context(), "api", false, 2)
 	if got := observed(); got != "" {
