@@ -280,7 +280,7 @@ func (k *Keeper) stillHeld(ctx context.Context) bool {
 	return p.HoldsDeletions
 }
 
-// Forget drops what is known of an Application that is gone: it does not count for those that are there.
+// Forget drops what is known of an Application that is gone, so that it does not stand for one that is there.
 func (k *Keeper) Forget(app string) {
 	if k == nil {
 		return
