@@ -95,7 +95,7 @@ func Judge(m *Measurement, shape corpus.Shape) {
 		return // the targets of memory are for applications of 10 objects
 	case Clusters:
 		mark("p50", m.P50Seconds, 0.3, "s", "one of 50 clusters")
-		mark("cpu", m.CPUSeconds, 0.15, "s", "")
+		mark("cpu", m.CPUSeconds, 0.1, "s", "")
 		mark("memory", m.ClusterMiB, clusterMemory, "MiB", "for each cluster")
 		return // the agent holds 50 clusters more than the target of memory is for
 	case Fair:
