@@ -145,7 +145,7 @@ func serverRooms() map[string][]string {
 		server + "census": {api, server + "rbac"},
 		server + "dora":   {api},
 		server + "page":   nil,
-		server + "job":    {api, "internal/clock"}, server + "wave": {api, "internal/clock"},
+		server + "job":    {api, server + "claim"}, server + "wave": {api, server + "claim"}, server + "claim": {"internal/clock"},
 		server + "hosting": {api, redact, "internal/clock"},
 		server + "notify":  {api, redact, "internal/outward", server + "rbac"},
 		server + "gateway": {api, "internal/trace", "internal/clock", server + "event", server + "address"},

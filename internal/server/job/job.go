@@ -7,24 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
-	"github.com/slipway-gitops/slipway/internal/clock"
+	"github.com/slipway-gitops/slipway/internal/server/claim"
 )
 
 const (
-	// look is how often it is looked for jobs of other servers, hold for how long a job is claimed, and keep how often the
-	// claim is renewed, and the job checked for a stop.
-	look, hold, keep = 5 * time.Second, 30 * time.Second, 2 * time.Second
+	// hold is for how long a job is claimed, and keep how often the claim is renewed, and the job checked for a stop.
+	hold, keep = 30 * time.Second, 2 * time.Second
 	// atATime is how many jobs a server runs at a time.
 	atATime = 20
 	// told is the minimum time between two events of a job.
 	told = 500 * time.Millisecond
-	// longest is the longest that a job waits which a server could not go on with; the first time it waits for look.
-	longest = 5 * time.Minute
 )
 
 // Storage keeps jobs. What another server has by now is ErrLost, as it is found by Lost.
@@ -75,18 +71,23 @@ type Config struct {
 
 // Runner runs jobs.
 type Runner struct {
-	cfg  Config
-	wake chan struct{}
+	cfg    Config
+	claims *claim.Runner[claimed]
 
 	mu      sync.Mutex
 	running map[string]*running
-	// faults are how often in a row this server could not go on with a job.
-	faults map[string]int
 }
 
 // New is a Runner.
 func New(cfg Config) *Runner {
-	return &Runner{cfg: cfg, wake: make(chan struct{}, 1), running: map[string]*running{}, faults: map[string]int{}}
+	r := &Runner{cfg: cfg, running: map[string]*running{}}
+	r.claims = claim.New(claim.Config[claimed]{
+		Noun: "job", Most: atATime, Take: r.take, Do: r.one, Lost: cfg.Lost, Log: cfg.Log,
+		Release: func(ctx context.Context, id string, after time.Duration) error {
+			return cfg.Storage.ReleaseBulk(ctx, id, cfg.Holder, after)
+		},
+	})
+	return r
 }
 
 // Stop has a job begin nothing more from now on, if this server runs it.
@@ -109,88 +110,42 @@ func (r *Runner) has(id string, run *running) {
 	r.running[id] = run
 }
 
-// pause is how long a job waits that this server could not go on with: longer each time.
-func (r *Runner) pause(id string) time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.faults[id]++
-	wait := min(look<<min(r.faults[id]-1, 10), longest)
-	return wait/2 + rand.N(wait/2)
-}
-
-// forget forgets how often it could not go on with a job that is over, or another server's.
-func (r *Runner) forget(id string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.faults, id)
+// claimed is a job that this server has.
+type claimed struct {
+	job   *api.Job
+	token string
 }
 
 // Wake has it look for jobs immediately.
-func (r *Runner) Wake() {
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
-}
+func (r *Runner) Wake() { r.claims.Wake() }
 
 // Run runs jobs until ctx ends. Others go on with what it has begun.
-func (r *Runner) Run(ctx context.Context) {
-	timer := time.NewTimer(clock.About(look))
-	defer timer.Stop()
-	var group sync.WaitGroup
-	defer group.Wait()
-	slots := make(chan struct{}, atATime)
-	for {
-		for len(slots) < atATime {
-			j, token, err := r.cfg.Storage.ClaimBulk(ctx, r.cfg.Holder, hold)
-			if err != nil && ctx.Err() == nil {
-				r.cfg.Log.Error("look for jobs", "err", err)
-			}
-			if err != nil || j == nil {
-				break
-			}
-			slots <- struct{}{}
-			group.Go(func() {
-				defer func() { <-slots; r.Wake() }()
-				r.one(ctx, j, token)
-			})
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-r.wake:
-		case <-timer.C:
-			timer.Reset(clock.About(look))
-		}
+func (r *Runner) Run(ctx context.Context) { r.claims.Run(ctx) }
+
+// take claims a job.
+func (r *Runner) take(ctx context.Context) (claimed, string, error) {
+	j, token, err := r.cfg.Storage.ClaimBulk(ctx, r.cfg.Holder, hold)
+	if err != nil || j == nil {
+		return claimed{}, "", err
 	}
+	return claimed{j, token}, j.ID, nil
 }
 
 // one runs a job to its end, or until it is another server's.
-func (r *Runner) one(ctx context.Context, j *api.Job, token string) {
+func (r *Runner) one(ctx context.Context, c claimed) error {
 	begun := r.cfg.Now()
-	run := &running{Runner: r, job: j, token: token, changed: make(chan struct{}, 1)}
-	r.has(j.ID, run)
+	run := &running{Runner: r, job: c.job, token: c.token, changed: make(chan struct{}, 1)}
+	r.has(c.job.ID, run)
 	err := run.all(ctx)
-	r.has(j.ID, nil)
+	r.has(c.job.ID, nil)
+	if err != nil {
+		return err
+	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	after := time.Duration(0)
-	switch {
-	case err == nil:
-		r.forget(j.ID)
-		run.tell(last)
-		r.cfg.Log.Info("job is over", "job", j.ID, "action", j.Request.Action, "took", r.cfg.Now().Sub(begun))
-		return
-	case r.cfg.Lost(err):
-		r.forget(j.ID)
-		return
-	case ctx.Err() == nil:
-		after = r.pause(j.ID)
-		r.cfg.Log.Error("run job", "job", j.ID, "err", err, "again", after)
-	}
-	if err := r.cfg.Storage.ReleaseBulk(last, j.ID, r.cfg.Holder, after); err != nil && ctx.Err() == nil {
-		r.cfg.Log.Error("give job back", "job", j.ID, "err", err)
-	}
+	run.tell(last)
+	r.cfg.Log.Info("job is over", "job", c.job.ID, "action", c.job.Request.Action, "took", r.cfg.Now().Sub(begun))
+	return nil
 }
 
 // running is a job that this server runs.

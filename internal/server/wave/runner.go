@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
-	"github.com/slipway-gitops/slipway/internal/clock"
+	"github.com/slipway-gitops/slipway/internal/server/claim"
 )
 
 const (
-	// look is how often it is looked for upgrades of other servers, hold for how long one is claimed, and every how often the agents of
-	// one are looked at: that they stay healthy for a while is no event.
-	look, hold, every = 5 * time.Second, 30 * time.Second, time.Second
+	// hold is for how long an upgrade is claimed, and every how often its agents are looked at: that they stay healthy for a while is
+	// no event.
+	hold, every = 30 * time.Second, time.Second
 	// atATime is how many upgrades a server runs at a time.
 	atATime = 5
 )
@@ -29,7 +29,8 @@ type Storage interface {
 	UpgradeTargets(ctx context.Context, id string) ([]api.UpgradeTarget, error)
 	KeepUpgrade(ctx context.Context, id, holder string, changed []api.UpgradeTarget) error
 	EndUpgrade(ctx context.Context, id, holder, state, message string) error
-	ReleaseUpgrade(ctx context.Context, id, holder string) error
+	// ReleaseUpgrade gives it back, for any server to claim after a while.
+	ReleaseUpgrade(ctx context.Context, id, holder string, after time.Duration) error
 }
 
 // Order is what an agent is to do.
@@ -69,8 +70,8 @@ type Config struct {
 
 // Runner runs upgrades.
 type Runner struct {
-	cfg  Config
-	wake chan struct{}
+	cfg    Config
+	claims *claim.Runner[claimed]
 }
 
 // New is a Runner.
@@ -78,64 +79,41 @@ func New(cfg Config) *Runner {
 	if cfg.Every == 0 {
 		cfg.Every = every
 	}
-	return &Runner{cfg: cfg, wake: make(chan struct{}, 1)}
+	r := &Runner{cfg: cfg}
+	r.claims = claim.New(claim.Config[claimed]{
+		Noun: "upgrade of agents", Most: atATime, Take: r.take, Do: r.one, Lost: cfg.Lost, Log: cfg.Log,
+		Release: func(ctx context.Context, id string, after time.Duration) error {
+			return cfg.Storage.ReleaseUpgrade(ctx, id, cfg.Holder, after)
+		},
+	})
+	return r
+}
+
+// claimed is an upgrade that this server has.
+type claimed struct {
+	upgrade *api.Upgrade
+	token   string
 }
 
 // Wake has it look for upgrades immediately.
-func (r *Runner) Wake() {
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
-}
+func (r *Runner) Wake() { r.claims.Wake() }
 
 // Run runs upgrades until ctx ends. Others go on with what it has begun.
-func (r *Runner) Run(ctx context.Context) {
-	timer := time.NewTimer(clock.About(look))
-	defer timer.Stop()
-	var group sync.WaitGroup
-	defer group.Wait()
-	slots := make(chan struct{}, atATime)
-	for {
-		for len(slots) < atATime {
-			u, token, err := r.cfg.Storage.ClaimUpgrade(ctx, r.cfg.Holder, hold)
-			if err != nil && ctx.Err() == nil {
-				r.cfg.Log.Error("look for upgrades of agents", "err", err)
-			}
-			if err != nil || u == nil {
-				break
-			}
-			slots <- struct{}{}
-			group.Go(func() {
-				defer func() { <-slots; r.Wake() }()
-				r.one(ctx, u, token)
-			})
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-r.wake:
-		case <-timer.C:
-			timer.Reset(clock.About(look))
-		}
+func (r *Runner) Run(ctx context.Context) { r.claims.Run(ctx) }
+
+// take claims an upgrade.
+func (r *Runner) take(ctx context.Context) (claimed, string, error) {
+	u, token, err := r.cfg.Storage.ClaimUpgrade(ctx, r.cfg.Holder, hold)
+	if err != nil || u == nil {
+		return claimed{}, "", err
 	}
+	return claimed{u, token}, u.ID, nil
 }
 
 // one runs an upgrade to its end, or until it is another server's.
-func (r *Runner) one(ctx context.Context, u *api.Upgrade, token string) {
-	run := &running{Runner: r, u: u, token: token, asked: map[string]bool{}, faults: map[string]error{}}
-	err := run.all(ctx)
-	if err == nil || r.cfg.Lost(err) {
-		return
-	}
-	if ctx.Err() == nil {
-		r.cfg.Log.Error("run an upgrade of agents; another server goes on with it", "upgrade", u.ID, "err", err)
-	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	if err := r.cfg.Storage.ReleaseUpgrade(last, u.ID, r.cfg.Holder); err != nil {
-		r.cfg.Log.Warn("give an upgrade of agents back", "upgrade", u.ID, "err", err)
-	}
+func (r *Runner) one(ctx context.Context, c claimed) error {
+	run := &running{Runner: r, u: c.upgrade, token: c.token, asked: map[string]bool{}, faults: map[string]error{}}
+	return run.all(ctx)
 }
 
 // running is an upgrade that this server runs.

@@ -293,19 +293,19 @@ func (h *UpgradeRoutes) create(ctx context.Context, c *core.Call, in *upgradeCre
 	if err != nil {
 		return nil, err
 	}
-	nobody := ""
+	idle := ""
 	switch {
 	case len(targets) > 0:
 	case request.Release == "":
-		nobody = "no rule says which version these agents should run: name a version, or set one (slipway agent version set)"
+		idle = "no rule says which version these agents should run: name a version, or set one (slipway agent version set)"
 	default:
-		nobody = "no agent matches: give another scope or other labels"
+		idle = "no agent matches: give another scope or other labels"
 	}
-	if nobody != "" && !in.DryRun {
-		return nil, &api.Error{Code: api.CodeInvalid, Field: "body.release", Message: nobody}
+	if idle != "" && !in.DryRun {
+		return nil, &api.Error{Code: api.CodeInvalid, Field: "body.release", Message: idle}
 	}
 	u := api.Upgrade{
-		By: c.Who.Principal, Request: request, State: api.UpgradeRunning, Message: nobody, CreatedAt: c.Now().UTC(),
+		By: c.Who.Principal, Request: request, State: api.UpgradeRunning, Message: idle, CreatedAt: c.Now().UTC(),
 	}
 	targets, u.Steps = wave.Plan(targets, &request, canary)
 	for i := range targets {

@@ -212,9 +212,12 @@ func (s *Upgrades) EndUpgrade(ctx context.Context, id, holder, state, message st
 	})
 }
 
-// ReleaseUpgrade gives an upgrade back, that any server may go on with.
-func (s *Upgrades) ReleaseUpgrade(ctx context.Context, id, holder string) error {
-	return s.db.Run(ctx, "UPDATE agent_upgrade SET held_until = 0, holder = '' WHERE id = ? AND holder = ?", id, holder)
+// ReleaseUpgrade gives an upgrade back, for any server to go on with after a while.
+func (s *Upgrades) ReleaseUpgrade(ctx context.Context, id, holder string, after time.Duration) error {
+	return s.db.Timed(ctx, func(t db.Tx, now int64) error {
+		return t.Run(ctx, "UPDATE agent_upgrade SET held_until = ?, holder = '' WHERE id = ? AND holder = ?",
+			now+after.Microseconds(), id, holder)
+	})
 }
 
 // StopUpgrade notes that an upgrade is to begin nothing more.

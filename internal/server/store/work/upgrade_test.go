@@ -80,7 +80,7 @@ func TestAnUpgradeIsRunByOneServerAndTakenOver(t *testing.T) {
 		if err := b.EndUpgrade(ctx, "u", "other", api.UpgradeDone, ""); !errors.Is(err, work.ErrLost) {
 			t.Errorf("another one ends it: %v", err)
 		}
-		if err := b.ReleaseUpgrade(ctx, "u", "other"); err != nil {
+		if err := b.ReleaseUpgrade(ctx, "u", "other", 0); err != nil {
 			t.Fatal(err)
 		}
 		if u, _, err := b.ClaimUpgrade(ctx, "other", time.Hour); err != nil || u != nil {
@@ -101,7 +101,7 @@ func TestAnUpgradeThatIsGivenBackGoesOnAndEnds(t *testing.T) {
 				t.Fatalf("%s: %v, %v", holder, u, err)
 			}
 			if holder == "one" {
-				if err := b.ReleaseUpgrade(ctx, "u", holder); err != nil {
+				if err := b.ReleaseUpgrade(ctx, "u", holder, 0); err != nil {
 					t.Fatal(err)
 				}
 			}
