@@ -71,6 +71,9 @@ func RevisionFacts(status api.RevisionStatus, now time.Time) [][2]string {
 			name += " of " + s.RepoURL
 		}
 		value := short([]string{s.Tip})
+		if s.Tip == "" && !s.TipSeenAt.IsZero() {
+			value = "not known"
+		}
 		if !s.TipSeenAt.IsZero() {
 			value += " (looked at " + Age(now.Sub(s.TipSeenAt)) + " ago)"
 		}

@@ -288,16 +288,21 @@ func (t *teller) denied() {
 // signing says what to do about a signature that was not verified.
 func (t *teller) signing(message string) string {
 	name, project := t.app.Spec.ProjectName(), safe(t.app.Spec.ProjectName())
-	keys := "`slipway gpg list`"
+	what, keys := "sign with a key that project %q allows, and push", "the keys of the agent changed: `slipway gpg list`"
+	edit := func(name string) string {
+		return fmt.Sprintf("changed: `kubectl -n %s edit configmap %s`", t.Namespace, name)
+	}
 	switch check, _, _ := strings.Cut(message, ":"); check {
 	case "GIT/SSH":
-		keys = fmt.Sprintf("`kubectl -n %s edit configmap slipway-allowed-signers`", t.Namespace)
+		keys = "the keys of the agent " + edit("slipway-allowed-signers")
 	case "OCI/COSIGN":
-		return fmt.Sprintf("sign the artifact as project %q asks for it; or have the project, or the keys and trust roots of the agent changed: "+
-			"`kubectl -n %s edit configmap slipway-artifact-keys`, `kubectl -n %s edit appproject %s`", name, t.Namespace, t.Namespace, project)
+		what, keys = "sign the artifact as project %q asks for it", "the keys and trust roots of the agent "+edit("slipway-artifact-keys")
+	case "OCI/NOTATION":
+		what, keys = "sign the artifact with a certificate that project %q trusts", "the trust stores of the agent "+edit("slipway-trust-stores")
+	case "HELM/GPG":
+		what = "package and publish the chart again, signed with a key that project %q allows"
 	}
-	return fmt.Sprintf("sign with a key that project %q allows, and push; or have the project or the keys of the agent changed: "+
-		"%s, `kubectl -n %s edit appproject %s`", name, keys, t.Namespace, project)
+	return fmt.Sprintf(what+"; or have the project or %s, `kubectl -n %s edit appproject %s`", name, keys, t.Namespace, project)
 }
 
 // broken says why what Git says could not be compared with the cluster.

@@ -417,3 +417,26 @@ func TestNoAnswerSuggestsWhatTheAgentDoesNotCarryOut(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatToDoAboutASignatureFitsItsKind has one of every check that Unverified knows.
+func TestWhatToDoAboutASignatureFitsItsKind(t *testing.T) {
+	t.Parallel()
+	app := &v1alpha1.Application{}
+	app.Spec.Project = "shop"
+	for check, want := range map[string]string{
+		"GIT/GPG": "slipway gpg list", "GIT/SSH": "configmap slipway-allowed-signers", "HELM/GPG": "publish the chart again",
+		"OCI/COSIGN": "configmap slipway-artifact-keys", "OCI/NOTATION": "configmap slipway-trust-stores",
+	} {
+		message := check + ": Failed verifying revision 1.0.0 of oci://registry.example/web: unsigned"
+		if !v1alpha1.Unverified(message) {
+			t.Errorf("%s is no check of signatures", check)
+		}
+		got := (&teller{Facts: Facts{Namespace: "argocd"}, app: app}).signing(message)
+		if !strings.Contains(got, want) || !strings.Contains(got, `project "shop"`) || !strings.Contains(got, "edit appproject shop") {
+			t.Errorf("%s: %s", check, got)
+		}
+		if pushes := strings.Contains(got, "and push"); pushes != strings.HasPrefix(check, "GIT/") {
+			t.Errorf("%s: %s", check, got)
+		}
+	}
+}
