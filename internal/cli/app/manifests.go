@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -138,6 +139,7 @@ func desired(
 	ctx context.Context, common *connect.Common, cluster *connect.Cluster, app *v1alpha1.Application, repos []string, revision string,
 ) ([]object.Manifest, error) {
 	var fetch desire.Fetcher
+	var permits func(address, chart string) error
 	if len(repos) > 0 {
 		local, err := desire.OpenLocal(repos)
 		if err != nil {
@@ -157,13 +159,19 @@ func desired(
 			return nil, err
 		}
 		defer remote.Close()
+		if permits, err = permitted(ctx, cluster, app); err != nil {
+			return nil, err
+		}
+		if permits != nil {
+			remote.Permits = func(address string) error { return permits(address, "") }
+		}
 		fetch = remote
 	}
 	capabilities, err := desire.Capabilities(cluster)
 	if err != nil {
 		return nil, err
 	}
-	objects, err := desire.Render(ctx, app, fetch, desire.Options{Revision: revision, Cluster: capabilities})
+	objects, err := desire.Render(ctx, app, fetch, desire.Options{Revision: revision, Cluster: capabilities, Permits: permits})
 	if err != nil {
 		return nil, fmt.Errorf("render %s: %w", app.Name, err)
 	}
@@ -172,6 +180,24 @@ func desired(
 		return nil, err
 	}
 	return desire.Place(ctx, app, objects, cluster.Mapper, cluster.Apps.Namespace(), tracking)
+}
+
+// permitted reads what the project of an Application permits, since its Secrets are used; nil where it permits all. Sources that it does
+// not permit are an error, as for an agent.
+func permitted(ctx context.Context, cluster *connect.Cluster, app *v1alpha1.Application) (func(address, chart string) error, error) {
+	rules, wrong, err := readProject(ctx, cluster, app.Spec.ProjectName())
+	if err := cmp.Or(err, wrong); err != nil {
+		return nil, err
+	}
+	if rules == nil {
+		return nil, nil
+	}
+	for _, src := range app.Spec.EffectiveSources() {
+		if err := rules.PermitsChart(src.RepoURL, src.Chart); err != nil {
+			return nil, err
+		}
+	}
+	return rules.PermitsChart, nil
 }
 
 // readTracking reads how objects are marked. A rule that is wrong, or must not be read, is reported and not in force.

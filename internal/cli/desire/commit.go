@@ -43,8 +43,8 @@ func (r *Remote) commit(ctx context.Context, src v1alpha1.ApplicationSource) (so
 	return r.tree(c, found.Commit) //nolint:contextcheck // it reads what is on disk
 }
 
-// reach opens a repository. A submodule needs a Secret of its own, or a template: the command line does not know what a project permits, so
-// the login of a repository goes nowhere else.
+// reach opens a repository. A submodule needs a Secret of its own, or a template: the login of a repository goes nowhere else, since the
+// project is often not known here.
 func (r *Remote) reach(ctx context.Context, address string) (clone, error) {
 	if r.git == nil {
 		dir, err := r.room("git")
@@ -61,7 +61,12 @@ func (r *Remote) reach(ctx context.Context, address string) (clone, error) {
 	}
 	var out clone
 	var err error
-	if out.cred, out.extent, err = r.book.Reach(r.project, address); err != nil {
+	if r.Permits != nil && r.Permits(address) != nil {
+		out.cred, err = r.book.Open(address)
+	} else {
+		out.cred, out.extent, err = r.book.Reach(r.project, address)
+	}
+	if err != nil {
 		return out, err
 	}
 	out.mirror, err = r.git.Mirror(address, out.cred)

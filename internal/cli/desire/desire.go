@@ -43,6 +43,8 @@ type Options struct {
 	Revision string // where not empty, takes the place of the target revision of the first source
 	Cluster  render.Capabilities
 	Plugins  string // directory with declarations of config management plugins; "" for none
+	// Permits reports whether the project permits what a source needs from elsewhere; nil permits all, where the project is not known.
+	Permits func(address, chart string) error
 }
 
 // Render renders every source of app, in their order.
@@ -83,8 +85,9 @@ func Render(ctx context.Context, app *v1alpha1.Application, fetch Fetcher, o Opt
 			Cluster:   o.Cluster,
 		}
 	}
-	order := supply.Order{
-		Needs: needs{fetch}, Find: finder(pipeline), App: app, Permits: func(string, string) error { return nil },
+	order := supply.Order{Needs: needs{fetch}, Find: finder(pipeline), App: app, Permits: o.Permits}
+	if order.Permits == nil {
+		order.Permits = func(string, string) error { return nil }
 	}
 	if err := order.Gather(ctx, requests, func(int) string { return "" }); err != nil {
 		return nil, err

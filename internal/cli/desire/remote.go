@@ -34,6 +34,9 @@ type Remote struct {
 	docker  registrylogin.Keeper // signs in to registries that have no credential; nil: nothing does
 	policy  *outward.Policy      // of what Applications and repositories name
 	whole   bool                 // submodules are read
+	// Permits reports whether the project permits a repository; nil permits all, where the project is not known. Submodules that it does
+	// not permit are read without credentials, as by an agent.
+	Permits func(address string) error
 
 	base   string // directory of mirrors and archives; "" until something is fetched
 	done   func() // gives it up

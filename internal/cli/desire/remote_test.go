@@ -97,6 +97,20 @@ func TestASubmoduleIsReadAsInAnAgent(t *testing.T) {
 		if raw, err := tree.ReadFile("base/all.yaml"); err != nil || string(raw) != "kind: ConfigMap" {
 			t.Errorf("the submodule has %q, %v", raw, err)
 		}
+		r.Permits = func(address string) error {
+			if address == repo.URL() {
+				return nil
+			}
+			return errors.New("no")
+		}
+		narrow, err := r.Fetch(t.Context(), v1alpha1.ApplicationSource{RepoURL: repo.URL(), TargetRevision: "main"}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := narrow.ReadFile("base/all.yaml"); !errors.Is(err, git.ErrAuth) {
+			t.Errorf("a submodule that the project does not permit is read with a login: %v", err)
+		}
+		r.Permits = nil
 		raw, err := tree.ReadFile("large.bin")
 		switch {
 		case large == "false" && (err != nil || string(raw) != pointer):
