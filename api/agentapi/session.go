@@ -15,6 +15,9 @@ type Hello struct {
 	// Digest is that of the items as the server has acknowledged them, which it can compare with what it has; of all that
 	// the agent has where it does not know, because it was restarted.
 	Digest Digest `json:"digest"`
+	// Unsure says that items were sent in the session before and not acknowledged, so that the server may have them and the digest lacks
+	// them. It is compared once they are acknowledged, by a heartbeat.
+	Unsure bool `json:"unsure,omitempty"`
 	// Items is how many these are.
 	Items    int      `json:"items"`
 	Versions Versions `json:"versions"`

@@ -340,7 +340,7 @@ func (s *session) begin(ctx context.Context, cluster string) error {
 	hello := agentapi.Hello{
 		Protocol: agentapi.Protocol, ClusterUID: cluster, Namespace: l.cfg.Namespace, Instance: l.cfg.Instance,
 		Digest: digest, Items: items, Versions: l.cfg.Versions(), SealKey: s.id.seal[0].Public[:], Namespaced: l.isNarrow(),
-		Generation: l.cfg.Generation(),
+		Generation: l.cfg.Generation(), Unsure: doubt,
 	}
 	asked := l.now()
 	welcome, err := request(ctx, s, agentapi.UpHello(s.id.uid), hello, func(w agentapi.Welcome) *agentapi.Error { return w.Error })

@@ -304,6 +304,18 @@ func (a *agent) tryHelloOf(engine agentapi.Engine) agentapi.Welcome {
 	return a.sayHello(0, agentapi.Versions{Agent: "1.0.0", Engine: engine})
 }
 
+// unsure says Hello as an agent that does not know whether its last batch has arrived.
+func (a *agent) unsure(digest agentapi.Digest) agentapi.Welcome {
+	a.t.Helper()
+	var w agentapi.Welcome
+	a.ask(agentapi.UpHello(a.uid), agentapi.Hello{
+		Protocol: agentapi.Protocol, ClusterUID: a.cluster, Namespace: "slipway", Instance: "i", Digest: digest, Unsure: true,
+		Versions: agentapi.Versions{Agent: "1.0.0"},
+	}, &w)
+	a.epoch = w.Epoch
+	return w
+}
+
 func (a *agent) sayHello(digest agentapi.Digest, versions agentapi.Versions) agentapi.Welcome {
 	a.t.Helper()
 	var w agentapi.Welcome

@@ -139,9 +139,11 @@ func (r *reception) hello(ctx context.Context, uid string, h *agentapi.Hello) ag
 		return agentapi.Welcome{Error: r.presence.fault(r.cfg.Log, uid, "read what is kept of the agent", err)}
 	}
 	r.begin(ctx, s, stale, now)
-	ask, err := r.copies.differs(ctx, uid, s, h.Digest, 0, 0)
-	if err != nil {
-		return agentapi.Welcome{Error: r.presence.fault(r.cfg.Log, uid, "compare the digest", err)}
+	ask := false
+	if !h.Unsure { // else a heartbeat has the digest
+		if ask, err = r.copies.differs(ctx, uid, s, h.Digest, 0, 0); err != nil {
+			return agentapi.Welcome{Error: r.presence.fault(r.cfg.Log, uid, "compare the digest", err)}
+		}
 	}
 	return agentapi.Welcome{
 		Epoch: s.epoch, Heartbeat: int(agentapi.HeartbeatInterval.Seconds()), Inventory: ask, Time: now.UTC(), Version: r.cfg.Version,

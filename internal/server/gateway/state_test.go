@@ -77,6 +77,31 @@ func TestWhatIsAcknowledgedIsKept(t *testing.T) {
 	}
 }
 
+// TestABatchThatIsSentAgainNeedsNoInventory has a batch arrive whose acknowledgement is lost.
+func TestABatchThatIsSentAgainNeedsNoInventory(t *testing.T) {
+	t.Parallel()
+	s := start(t, gatewaytest.NewMemory())
+	i := s.register("account.prod", "cluster")
+	a := s.join(i)
+	batch := agentapi.Batch{Seq: 1, Items: []agentapi.Item{item("a"), item("b")}}
+	if ack := a.batch(batch); ack.Error != nil {
+		t.Fatal(ack.Error)
+	}
+	again := s.connect(i)
+	if w := again.unsure(0); w.Error != nil || w.Inventory {
+		t.Errorf("an inventory is asked for before the batch is sent again: %+v", w)
+	}
+	if ack := again.batch(batch); ack.Error != nil {
+		t.Fatal(ack.Error)
+	}
+	if ack := again.beat(agentapi.Heartbeat{Digest: digest(batch.Items...)}); ack.Error != nil || ack.Inventory {
+		t.Errorf("the copies differ: %+v", ack)
+	}
+	if ack := again.beat(agentapi.Heartbeat{Digest: digest(item("a"))}); !ack.Inventory {
+		t.Error("what differs is not noticed any more")
+	}
+}
+
 func TestAfterABreakOnlyWhatDiffersIsSent(t *testing.T) {
 	t.Parallel()
 	store := gatewaytest.NewMemory()
